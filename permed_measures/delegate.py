@@ -1,0 +1,256 @@
+"""Standard measures, computed by pytrec_eval on *our* order, so that a tie is never broken twice.
+
+pytrec_eval needs no real documents: it is given the document at rank r under the name "r" with the score -r, and
+judgements for the names where judged documents stand. A :class:`Ranking` is enough for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import compress
+from typing import Any
+
+import pytrec_eval
+from ir_measures import Measure
+
+from permed_measures.errors import InputError
+from permed_measures.measures import own
+from permed_measures.measures.base import NOT_GIVEN
+from permed_measures.ranking import Ranking
+
+_BATCH = 4096
+_NOTHING = {"none": 0}
+_EXACT_FLOAT32 = 2**24
+_MAX_GRADE = 10_000
+"""trec_eval keeps an array as long as the highest grade; grades above this one are kept away from it."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What pytrec_eval is asked for one measure."""
+
+    name: str
+    answer: str = ""
+    """The key of its answer, where that is not the name."""
+    depth: int | None = None
+    """Ranks below it do not matter to the value."""
+    cut: int | None = None
+    """The list itself is cut here, for a measure that pytrec_eval has only uncut."""
+    graded: bool = False
+    """Grades matter, not only whether they reach ``rel``."""
+    counts_returned: bool = False
+    """The length of the list matters, not only where its judged documents stand."""
+    needs_missed: bool = True
+    """The value depends on judged documents that stand below the depth or were not returned."""
+    zero_without_hits: bool = True
+    """Nothing judged within reach means the value 0, so that pytrec_eval need not be asked."""
+    threshold: bool = False
+    """pytrec_eval ignores its relevance level here, so grades are made 0 and 1 first."""
+
+
+def _cut_name(stem: str, whole: str) -> Callable[[Measure], _Call]:
+    def call(measure: Measure) -> _Call:
+        cutoff = measure["cutoff"]
+        return _Call(whole) if cutoff is NOT_GIVEN else _Call(f"{stem}_{cutoff}", depth=cutoff)
+
+    return call
+
+
+def _ndcg(measure: Measure) -> _Call:
+    cutoff = measure["cutoff"]
+    if cutoff is NOT_GIVEN:
+        return _Call("ndcg", graded=True)
+    return _Call(f"ndcg_cut_{cutoff}", depth=cutoff, graded=True)
+
+
+def _rr(measure: Measure) -> _Call:
+    cutoff = None if measure["cutoff"] is NOT_GIVEN else measure["cutoff"]
+    return _Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False)
+
+
+def _num_ret(measure: Measure) -> _Call:
+    name = "num_ret" if measure["rel"] is NOT_GIVEN else "num_rel_ret"
+    return _Call(name, counts_returned=True, zero_without_hits=False)
+
+
+def _set_f(measure: Measure) -> _Call:
+    name = "set_F" if measure["beta"] == 1 else f"set_F_{measure['beta']}"
+    return _Call(name, answer="set_F", counts_returned=True)
+
+
+_CALLS: dict[str, Callable[[Measure], _Call]] = {
+    "P": lambda m: _Call(f"P_{m['cutoff']}", depth=m["cutoff"], needs_missed=False),
+    "R": lambda m: _Call(f"recall_{m['cutoff']}", depth=m["cutoff"]),
+    "AP": _cut_name("map_cut", "map"),
+    "RR": _rr,
+    "nDCG": _ndcg,
+    "Rprec": lambda _: _Call("Rprec"),
+    "Success": lambda m: _Call(f"success_{m['cutoff']}", depth=m["cutoff"], needs_missed=False),
+    "Bpref": lambda _: _Call("bpref"),
+    "infAP": lambda _: _Call("infAP"),
+    "IPrec": lambda m: _Call(f"iprec_at_recall_{m['recall']:.2f}"),
+    "SetP": lambda m: _Call("set_relative_P" if m["relative"] else "set_P", counts_returned=True),
+    "SetR": lambda _: _Call("set_recall"),
+    "SetF": _set_f,
+    "SetAP": lambda _: _Call("set_map", counts_returned=True),
+    "NumRet": _num_ret,
+    "NumRel": lambda _: _Call("num_rel", threshold=True, zero_without_hits=False),
+    "NumQ": lambda _: _Call("num_q", zero_without_hits=False),
+}
+
+
+def delegates(measure: Measure) -> bool:
+    """Whether pytrec_eval computes this measure for us."""
+    if measure.NAME == "nDCG":
+        return bool(measure["dcg"] == "log2")
+    return measure.NAME in _CALLS and own(measure) is None and not hasattr(measure, "runtime_impl")
+
+
+def deepest(measure: Measure) -> int | None:
+    """Return the rank below which a delegated measure does not look; None when it looks at the whole list."""
+    if "judged_only" in measure.SUPPORTED_PARAMS and measure["judged_only"]:
+        return None
+    return _CALLS[measure.NAME](measure).depth
+
+
+@dataclass
+class _Invocation:
+    """One RelevanceEvaluator: pytrec_eval takes one relevance level and one beta at a time."""
+
+    rel: float
+    judged_only: bool
+    gains: dict[float, float] | None
+    calls: dict[int, _Call] = field(default_factory=dict)
+
+    def evaluate(self, rankings: Sequence[Ranking]) -> Iterator[dict[str, float]]:
+        """Yield pytrec_eval's answer for each ranking; an empty one where all its values are 0."""
+        calls = self.calls.values()
+        depths = [call.depth for call in calls]
+        depth = None if None in depths else max(d for d in depths if d is not None)
+        if all(call.zero_without_hits for call in calls):
+            asked = [bool(ranking.ranked and ranking.hits(depth)) for ranking in rankings]
+            answers = self._ask(list(compress(rankings, asked)), depth)
+            return (next(answers) if ask else {} for ask in asked)
+        return self._ask(rankings, depth)
+
+    def _ask(self, rankings: Sequence[Ranking], depth: int | None) -> Iterator[dict[str, float]]:
+        calls = self.calls.values()
+        exact_length = any(call.counts_returned for call in calls)
+        needs_missed = any(call.needs_missed for call in calls)
+        if self.judged_only:
+            rankings = [ranking.judged_only() for ranking in rankings]
+        judgements = [_named(ranking, depth, needs_missed=needs_missed) for ranking in rankings]
+        if self.gains is not None:
+            gains = self.gains
+            judgements = [{name: gains.get(grade, grade) for name, grade in judged.items()} for judged in judgements]
+        threshold = any(call.threshold for call in calls) or not _fit({g for j in judgements for g in j.values()})
+        if threshold:
+            judgements = [{name: _binary(grade, self.rel) for name, grade in j.items()} for j in judgements]
+        # a query without judgements is left out by pytrec_eval; a judgement of nothing keeps it in
+        qrels = {str(number): judged or _NOTHING for number, judged in enumerate(judgements)}
+        run = {
+            str(number): _numbered(_length(ranking, depth, exact_length=exact_length))
+            for number, ranking in enumerate(rankings)
+        }
+        level = 1 if threshold else max(1, math.ceil(self.rel))
+        names = sorted({call.name for call in calls})
+        answers = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=level).evaluate(run)
+        return (answers[query_id] for query_id in qrels)
+
+
+def delegate(measures: Sequence[Measure], rankings: Sequence[Ranking]) -> list[list[float]]:
+    """Return the values of delegated measures: one list per measure, one value per ranking.
+
+    >>> from ir_measures import AP, P
+    >>> delegate([P@2, AP], [Ranking([(1, 1), (3, 2)], judged=[1, 2, 1], num_ret=3)])   # AP: (1 + 2/3) / 3
+    [[0.5], [0.5555555555555555]]
+    """
+    columns: list[list[float]] = [[] for _ in measures]
+    invocations: dict[Any, _Invocation] = {}
+    by_kernel = []
+    for index, measure in enumerate(measures):
+        call = _CALLS[measure.NAME](measure)
+        ours = own(measure) if call.graded else None
+        if ours is not None and not _fits(rankings, _gains(measure)):
+            by_kernel.append((index, ours))
+            continue
+        rel = 1 if call.graded or "rel" not in measure.SUPPORTED_PARAMS else measure["rel"]
+        rel = 1 if rel is NOT_GIVEN else rel
+        judged_only = bool(measure["judged_only"]) if "judged_only" in measure.SUPPORTED_PARAMS else False
+        gains = _gains(measure)
+        beta = call.name if call.answer else None
+        key = (rel, judged_only, call.cut, beta, call.threshold, repr(gains))
+        invocations.setdefault(key, _Invocation(rel, judged_only, gains)).calls[index] = call
+    for index, ours in by_kernel:
+        columns[index] = [ours.value(ranking) for ranking in rankings]
+    for start in range(0, len(rankings), _BATCH):
+        batch = rankings[start : start + _BATCH]
+        for invocation in invocations.values():
+            for answer in invocation.evaluate(batch):
+                for index, call in invocation.calls.items():
+                    columns[index].append(answer[call.answer or call.name] if answer else 0.0)
+    return columns
+
+
+def _gains(measure: Measure) -> dict[float, float] | None:
+    if "gains" not in measure.SUPPORTED_PARAMS or measure["gains"] is NOT_GIVEN:
+        return None
+    return dict(measure["gains"])
+
+
+def _fits(rankings: Sequence[Ranking], gains: dict[float, float] | None) -> bool:
+    """Whether pytrec_eval can take all grades, or the gains they stand for, as they are."""
+    grades = {grade for ranking in rankings for grade in ranking.grades}
+    return _fit(grades if gains is None else {gains.get(grade, grade) for grade in grades})
+
+
+def _fit(grades: set[Any]) -> bool:
+    return all(type(grade) is int and abs(grade) <= _MAX_GRADE for grade in grades)
+
+
+def _binary(grade: float, rel: float) -> int:
+    if grade >= rel:
+        return 1
+    # trec_eval treats a negative judgement unlike 0 (bpref, infAP), so it stays negative
+    return 0 if grade >= 0 else max(math.floor(grade), -_MAX_GRADE)
+
+
+def _named(ranking: Ranking, depth: int | None, *, needs_missed: bool) -> dict[str, Any]:
+    """Judgements for documents that are named by their rank."""
+    named: dict[str, Any] = {
+        _name(rank): grade for rank, grade in (ranking.ranked if needs_missed else ranking.hits(depth))
+    }
+    if needs_missed:
+        named.update(zip(map(_missed_name, range(len(ranking.missed))), ranking.missed, strict=True))
+    return named
+
+
+@lru_cache(maxsize=1 << 16)
+def _name(rank: int) -> str:
+    return str(rank)
+
+
+@lru_cache(maxsize=1 << 16)
+def _missed_name(number: int) -> str:
+    return f"missed {number}"
+
+
+def _length(ranking: Ranking, depth: int | None, *, exact_length: bool) -> int:
+    """How many documents pytrec_eval is given: all of the list, or as far as something judged can stand."""
+    length = ranking.num_ret
+    if not exact_length:
+        last = ranking.ranked[-1][0] if ranking.ranked else 1
+        # trailing unjudged documents change no such value: few distinct lengths, each made once
+        length = 1 << (last - 1).bit_length()
+    return length if depth is None else min(length, depth)
+
+
+@lru_cache(maxsize=64)
+def _numbered(length: int) -> dict[str, float]:
+    if length > _EXACT_FLOAT32:
+        msg = f"a list of {length:,} documents: pytrec_eval orders at most {_EXACT_FLOAT32:,} exactly; cut the run"
+        raise InputError(msg)
+    return {str(place): float(-place) for place in range(1, length + 1)}

@@ -1,0 +1,54 @@
+"""The exceptions this package raises on purpose. Anything else that escapes is a bug."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+class InputError(ValueError):
+    """Qrels, a run or a file hold something that cannot be evaluated.
+
+    ``path`` and ``line`` say where, when the input came from a file.
+    """
+
+    def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(place + message)
+        self.path = path
+        self.line = line
+
+
+class ParamError(ValueError):
+    """A measure, parameter, profile or option is not one of the allowed ones."""
+
+
+class HostError(RuntimeError):
+    """A framework we plug into, or an optional package, is absent or not of a shape we know."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return " Did you mean …?" with the nearest known words, or all of them when none is near."""
+    words = sorted(set(known))
+    near = difflib.get_close_matches(word, words, n=3, cutoff=0.6)
+    if not near:
+        by_folded = {w.casefold(): w for w in words}
+        near = [by_folded[w] for w in difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)]
+    if near:
+        return f" Did you mean {' or '.join(near)}?"
+    return f" Known: {', '.join(words)}."
+
+
+def require(module: str, *, extra: str) -> Any:  # noqa: ANN401  (a module of any shape)
+    """Import an optional package, or say which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        msg = f"{package} is needed here and could not be imported ({error}); pip install 'permed-measures[{extra}]'"
+        raise HostError(msg) from error

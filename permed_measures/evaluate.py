@@ -1,0 +1,378 @@
+"""Evaluate a run: our measures by their kernels, the standard ones by pytrec_eval, all on one order."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+from ir_measures import Measure, Metric
+
+from permed_measures.delegate import deepest, delegate, delegates
+from permed_measures.errors import InputError, ParamError, require
+from permed_measures.inputs import Qrels, Run, as_qrels, as_run, ranking_of
+from permed_measures.measures import own, parse_all
+from permed_measures.measures.base import RankingMeasure, canonical
+from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
+from permed_measures.ranking import Ranking, order
+
+_NAMED_IN_A_NOTE = 5
+
+
+class Plan:
+    """Who computes which measure, decided once per set of measures: a kernel, pytrec_eval, or ir_measures."""
+
+    def __init__(self, measures: Sequence[Measure], min_relevance: float | None = None) -> None:
+        self.measures = list(measures)
+        bound = [_with_rel(measure, min_relevance) for measure in measures]
+        self.by_kernel: dict[int, RankingMeasure] = {}
+        self.by_delegate: dict[int, Measure] = {}
+        self.by_ir_measures: dict[int, Measure] = {}
+        for index, measure in enumerate(bound):
+            ours = own(measure)
+            if delegates(measure):
+                self.by_delegate[index] = measure
+            elif ours is not None:
+                self.by_kernel[index] = ours
+            else:
+                self.by_ir_measures[index] = measure
+        self.depth = self._depth()
+
+    def _depth(self) -> int | None:
+        """Return the rank below which no measure looks; None when one looks at the whole list."""
+        depths = [_deepest(measure) for measure in self.by_kernel.values()]
+        depths += [deepest(measure) for measure in self.by_delegate.values()]
+        return None if None in depths else max((depth for depth in depths if depth is not None), default=None)
+
+    def check_grades(self, qrels: Qrels) -> None:
+        """Raise InputError when a measure is not defined for a grade of the qrels."""
+        checks = [
+            measure.check_grades
+            for measure in self.by_kernel.values()
+            if type(measure).check_grades is not RankingMeasure.check_grades
+        ]
+        for check in checks:
+            for query_id, grades in qrels.items():
+                check(query_id, grades)
+
+    def columns(
+        self,
+        qrels: Qrels,
+        run: Run,
+        query_ids: Sequence[str],
+        look: Callable[[Sequence[Ranking]], None] | None = None,
+    ) -> list[list[float]]:
+        """Return one list of values per measure, in the order of the query ids.
+
+        A query that is missing from the run, or returns nothing, has the value 0. ``look`` sees the other rankings.
+        """
+        columns: list[list[float]] = [[] for _ in self.measures]
+        kernels = [(columns[index], type(m).kernel, m.arguments) for index, m in self.by_kernel.items()]
+        rankings: list[Ranking] = []
+        answered: list[int] = []
+        for place, query_id in enumerate(query_ids):
+            returned = run.get(query_id)
+            ranking = ranking_of(query_id, returned, qrels.get(query_id, {}), self.depth) if returned else None
+            if ranking is not None and ranking.ranked:
+                for column, kernel, arguments in kernels:
+                    column.append(kernel(ranking, **arguments))
+            else:  # every measure of ours is 0 where nothing judged was returned: one of the laws in tests/
+                for column, _, _ in kernels:
+                    column.append(0.0)
+            if ranking is not None:
+                rankings.append(ranking)
+                answered.append(place)
+        if look is not None:
+            look(rankings)
+        for index, values in zip(self.by_delegate, delegate(list(self.by_delegate.values()), rankings), strict=True):
+            columns[index] = [0.0] * len(query_ids)
+            for place, value in zip(answered, values, strict=True):
+                columns[index][place] = value
+        for index, measure in self.by_ir_measures.items():
+            columns[index] = _by_ir_measures(measure, qrels, run, query_ids)
+        return columns
+
+
+def _deepest(measure: RankingMeasure) -> int | None:
+    if measure.LOOKS_PAST_CUTOFF or measure.arguments.get("judged_only"):
+        return None
+    cutoff: int | None = measure["cutoff"]
+    return cutoff
+
+
+def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
+    """Give ``rel`` to a measure that has a default for it and was not given one."""
+    info = measure.SUPPORTED_PARAMS.get("rel")
+    if min_relevance is None or info is None or "rel" in measure.params or not isinstance(info.default, (int, float)):
+        return measure
+    return measure(rel=min_relevance)
+
+
+def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str]) -> list[float]:
+    """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            if type(grade) is not int:
+                msg = (
+                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
+                    "which takes whole grades only"
+                )
+                raise InputError(msg)
+    wanted = set(query_ids)
+    ordered = {
+        query_id: {doc_id: float(-place) for place, doc_id in enumerate(_list_of(returned))}
+        for query_id, returned in run.items()
+        if query_id in wanted and query_id in qrels and returned
+    }
+    try:
+        found = {m.query_id: float(m.value) for m in ir_measures.iter_calc([measure], dict(qrels), ordered)}
+    except (ValueError, AssertionError) as error:
+        raise ParamError(f"ir_measures cannot compute {measure}: {error}") from error
+    return [found.get(query_id, 0.0) for query_id in query_ids]
+
+
+def _list_of(returned: Mapping[str, float] | Sequence[str]) -> Iterable[str]:
+    return order(returned) if isinstance(returned, Mapping) else returned
+
+
+def aggregate(measure: Measure, values: Sequence[float]) -> float:
+    """Return the mean over queries, or the sum where that is what the measure asks for (NumRet, NumQ, …)."""
+    aggregator = measure.aggregator()
+    if type(aggregator) is ir_measures.MeanAgg:
+        return math.fsum(values) / len(values) if values else float("nan")
+    for value in values:
+        aggregator.add(value)
+    return float(aggregator.result())
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What :func:`evaluate` returns: means, values per query, and notes on what the numbers rest on."""
+
+    means: dict[Measure, float]
+    labels: dict[Measure, str]
+    """What each measure is called in a table: the profile's name for it, else the measure as it prints."""
+    notes: list[str]
+    columns: dict[Measure, dict[str, float]]
+    """The value of every query, by measure."""
+    profile: Profile | None = None
+    min_relevance: float | None = None
+
+    @cached_property
+    def values(self) -> list[Metric]:
+        """The value of every query as ir_measures' own tuples, query by query."""
+        query_ids = dict.fromkeys(query_id for column in self.columns.values() for query_id in column)
+        return [
+            Metric(query_id, measure, column[query_id])
+            for query_id in query_ids
+            for measure, column in self.columns.items()
+            if query_id in column
+        ]
+
+    def __getitem__(self, measure: str | Measure) -> float:
+        """Return a mean by measure, by its print, or by the profile's name for it."""
+        for known, mean in self.means.items():
+            if measure in (known, str(known), self.labels[known]):
+                return mean
+        known_names = ", ".join(map(str, self.means))
+        msg = f"{measure} was not evaluated; these were: {known_names}"
+        raise KeyError(msg)
+
+    def to_dict(self, *, by_query: bool = False, notes: bool = False) -> dict[str, Any]:
+        """Return ``{"metrics": {name: mean}}``, on request with the values per query and the notes."""
+        result: dict[str, Any] = {"metrics": {self.labels[m]: mean for m, mean in self.means.items()}}
+        if by_query:
+            queries: dict[str, dict[str, float]] = {}
+            for query_id, measure, value in self.values:
+                queries.setdefault(query_id, {})[self.labels[measure]] = value
+            result["queries"] = queries
+        if notes:
+            result["notes"] = list(self.notes)
+        return result
+
+    def to_json(self, *, by_query: bool = False, notes: bool = False, indent: int | None = 2) -> str:
+        """Return :meth:`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(by_query=by_query, notes=notes), indent=indent, ensure_ascii=False)
+
+    def to_dataframe(self, kind: str = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
+        """Return query_id, measure, value as a pandas frame, or a polars one with ``kind='polars'``."""
+        if kind not in ("pandas", "polars"):
+            msg = f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'"
+            raise ParamError(msg)
+        frames = require(kind, extra="frames")
+        return frames.DataFrame(
+            {
+                "query_id": [metric.query_id for metric in self.values],
+                "measure": [str(metric.measure) for metric in self.values],
+                "value": [metric.value for metric in self.values],
+            }
+        )
+
+    def __str__(self) -> str:
+        width = max(len(label) for label in self.labels.values())
+        lines = [f"{self.labels[measure]:<{width}}  {mean:.4f}" for measure, mean in self.means.items()]
+        if self.profile is not None:
+            lines += ["", *[f"{self.labels[m]} = {m}" for m in self.means if self.labels[m] != str(m)]]
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
+    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
+    run: Any,  # noqa: ANN401  (likewise)
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    queries: str | None = None,
+) -> Evaluation:
+    """Evaluate one run against the qrels.
+
+    ``qrels`` and ``run`` are dicts of dicts, pandas or polars frames, iterables of named tuples, or paths; a run may
+    also be ``{query_id: [doc_id, …]}``, already in order. Give either ``measures`` or a ``profile``.
+
+    ``min_relevance`` is the ``rel`` of every measure that has one and was not given one. ``queries`` says over which
+    queries means run: those of the ``'qrels'`` (the default; a query missing from the run counts 0), those of the
+    ``'run'``, or those in ``'both'``; a profile may have its own choice for a measure.
+
+    >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
+    >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
+    {GWAP@10: 0.75, P@1: 1.0}
+    >>> result["P@1"]
+    1.0
+    """
+    chosen, query_sets, known_profile = _chosen(measures, profile, queries)
+    if min_relevance is None and known_profile is not None:
+        min_relevance = known_profile.min_relevance
+    rel = _checked_min_relevance(min_relevance)
+    judged, returned = as_qrels(qrels), as_run(run)
+    plan = Plan(list(chosen), rel)
+    plan.check_grades(judged)
+    query_ids = _query_ids(judged, returned, set(query_sets.values()))
+    look = _Look(plan)
+    columns = plan.columns(judged, returned, query_ids, look)
+    by_measure = {}
+    for measure, column in zip(chosen, columns, strict=True):
+        by_query = dict(zip(query_ids, column, strict=True))
+        wanted = _query_ids(judged, returned, {query_sets[measure]})
+        by_measure[measure] = by_query if wanted == query_ids else {query_id: by_query[query_id] for query_id in wanted}
+    return Evaluation(
+        means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
+        labels=chosen,
+        notes=_notes(judged, returned, look, rel, set(query_sets.values())),
+        columns=by_measure,
+        profile=known_profile,
+        min_relevance=rel,
+    )
+
+
+def _chosen(
+    measures: str | Measure | Iterable[str | Measure] | None,
+    profile: str | Path | Profile | None,
+    queries: str | None,
+) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None]:
+    """Return measures with their labels, the query set of each, and the profile."""
+    if queries is not None and queries not in QUERY_SETS:
+        msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
+        raise ParamError(msg)
+    if (measures is None) == (profile is None):
+        msg = f"give either measures, such as 'GWAP@10 P@1', or a profile: {', '.join(PROFILES)}, or a .toml file"
+        raise ParamError(msg)
+    if profile is not None:
+        known = load_profile(profile)
+        labels = {entry.measure: entry.name for entry in known.entries}
+        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known
+    parsed = parse_all(measures or [])
+    if not parsed:
+        msg = "no measures given; name some, such as 'GWAP@10 P@1'"
+        raise ParamError(msg)
+    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None
+
+
+def _checked_min_relevance(min_relevance: Any) -> float | None:  # noqa: ANN401  (checked here)
+    if min_relevance is None:
+        return None
+    try:
+        number = canonical(min_relevance)
+    except ValueError:
+        number = 0
+    if number <= 0:
+        msg = f"min_relevance={min_relevance!r} is not allowed; give a number > 0: an unjudged document has grade 0"
+        raise ParamError(msg)
+    return number
+
+
+def _query_ids(qrels: Qrels, run: Run, query_sets: set[str]) -> list[str]:
+    if query_sets == {"both"}:
+        query_ids = [query_id for query_id in qrels if query_id in run]
+    else:
+        query_ids = list(qrels) if query_sets & {"qrels", "both"} else [q for q in qrels if q in run]
+        if "run" in query_sets:
+            query_ids += [query_id for query_id in run if query_id not in qrels]
+    if not query_ids:
+        msg = (
+            f"no query to evaluate: the qrels hold {len(qrels)} queries{_some(qrels)}, the run {len(run)}{_some(run)}, "
+            "none is in both; are the query ids written alike?"
+        )
+        raise InputError(msg)
+    return query_ids
+
+
+class _Look:
+    """Counts what the notes tell."""
+
+    def __init__(self, plan: Plan) -> None:
+        cutoffs = [own_measure["cutoff"] for own_measure in plan.by_kernel.values()]
+        cutoffs += [deepest(measure) for measure in plan.by_delegate.values()]
+        given = [cutoff for cutoff in cutoffs if cutoff is not None]
+        self.depth = max(given) if given else None
+        self.returned = self.judged = self.tied = 0
+
+    def __call__(self, rankings: Sequence[Ranking]) -> None:
+        depth = self.depth
+        lengths = [ranking.num_ret for ranking in rankings]
+        self.returned = sum(lengths) if depth is None else sum([min(length, depth) for length in lengths])
+        self.judged = sum([len(ranking.hits(depth)) for ranking in rankings if ranking.ranked])
+        self.tied = sum([ranking.tied(depth) for ranking in rankings])
+
+
+def _notes(qrels: Qrels, run: Run, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
+    notes = []
+    only_run = [query_id for query_id in run if query_id not in qrels]
+    missing = [query_id for query_id in qrels if query_id not in run]
+    lowest = 1 if rel is None else rel
+    nothing = [query_id for query_id, grades in qrels.items() if max(grades.values(), default=0) < lowest]
+    if rel is not None:
+        notes.append(f"relevant means grade >= {rel} (min_relevance) wherever a measure does not say otherwise")
+    if only_run:
+        fate = "count 0 where the mean runs over the run's queries" if "run" in query_sets else "are ignored"
+        notes.append(f"{_queries(only_run)} only in the run and {fate}{_some(only_run)}")
+    if missing:
+        fate = "are left out" if "qrels" not in query_sets else "count 0"
+        notes.append(f"{_queries(missing)} missing from the run and {fate}{_some(missing)}")
+    if nothing:
+        notes.append(f"{_queries(nothing)} without a document of grade >= {lowest} and score 0{_some(nothing)}")
+    where = "of the returned documents" if look.depth is None else f"of the documents in the top {look.depth}"
+    if look.tied:
+        share = look.tied / look.returned
+        notes.append(f"{share:.1%} {where} tie with another one's score (32-bit); ties go by document id, descending")
+    if look.returned and look.judged < look.returned:
+        share = 1 - look.judged / look.returned
+        notes.append(f"{share:.1%} {where} are unjudged and count as not relevant")
+    return notes
+
+
+def _queries(query_ids: Sequence[str]) -> str:
+    return "1 query is" if len(query_ids) == 1 else f"{len(query_ids):,} queries are"
+
+
+def _some(query_ids: Iterable[str]) -> str:
+    query_ids = list(query_ids)
+    shown = ", ".join(map(repr, query_ids[:_NAMED_IN_A_NOTE]))
+    more = ", …" if len(query_ids) > _NAMED_IN_A_NOTE else ""
+    return f" ({shown}{more})" if query_ids else ""

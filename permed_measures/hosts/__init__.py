@@ -1,0 +1,1 @@
+"""The frameworks this package plugs into, one file each."""

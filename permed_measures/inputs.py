@@ -1,0 +1,198 @@
+"""Qrels and runs in every shape people have them, checked once: dicts, lists, frames, named tuples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from os import PathLike
+from typing import Any
+
+from permed_measures.errors import InputError
+from permed_measures.measures.base import canonical
+from permed_measures.ranking import Ranking, check_ids, rank, rank_list
+
+Qrels = dict[str, Mapping[str, float]]
+Run = Mapping[str, Mapping[str, float] | Sequence[str]]
+
+QUERY_COLUMNS = ("query_id", "qid", "query-id", "q_id")
+DOC_COLUMNS = ("doc_id", "docno", "corpus-id", "docid")
+GRADE_COLUMNS = ("relevance", "label", "grade", "rel")
+SCORE_COLUMNS = ("score",)
+
+_INT = {int}
+_SHAPES = (
+    "a dict of dicts {query_id: {doc_id: number}}, a pandas or polars frame, named tuples as of ir_measures, or a path"
+)
+
+
+def as_qrels(source: Any) -> Qrels:  # noqa: ANN401  (one of the shapes below)
+    """Return {query_id: {doc_id: grade}} with built-in numbers as grades.
+
+    >>> as_qrels({"q": {"a": 2.0, "b": 7.5}, "r": ["c"]})    # a bare list of ids means grade 1
+    {'q': {'a': 2, 'b': 7.5}, 'r': {'c': 1}}
+    """
+    if isinstance(source, (str, PathLike)):
+        from permed_measures.readers import read_qrels  # noqa: PLC0415  (readers are for those who read files)
+
+        return as_qrels(read_qrels(source))
+    if isinstance(source, Mapping):
+        return {_query_id(query_id, "qrels"): _grades(query_id, judged) for query_id, judged in source.items()}
+    if _is_ranx(source):
+        return as_qrels(source.to_dict())
+    rows = _rows(source, "qrels", GRADE_COLUMNS)
+    return as_qrels(_grouped(rows, "qrels"))
+
+
+def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
+    """Return {query_id: {doc_id: score}}, or {query_id: [doc_id, …]} where the list order is the ranking.
+
+    Scores and document ids are checked by :func:`ranking_of`, query by query.
+    """
+    if isinstance(source, (str, PathLike)):
+        from permed_measures.readers import read_run  # noqa: PLC0415  (readers are for those who read files)
+
+        return read_run(source)
+    if isinstance(source, Mapping):
+        for query_id, returned in source.items():
+            _query_id(query_id, "run")
+            if type(returned) is not dict and not isinstance(returned, Mapping) and not _is_list(returned):
+                msg = (
+                    f"run, query {query_id!r}: {type(returned).__name__} is neither a dict of scores nor a list of "
+                    "document ids"
+                )
+                raise InputError(msg)
+        checked: Run = source
+        return checked
+    if _is_ranx(source):
+        return as_run(source.to_dict())
+    return _grouped(_rows(source, "run", SCORE_COLUMNS), "run")
+
+
+def ranking_of(
+    query_id: str,
+    returned: Mapping[str, float] | Sequence[str],
+    grades: Mapping[str, float],
+    depth: int | None = None,
+) -> Ranking:
+    """Rank one query's documents: by score, or in the order of the list; those below ``depth`` may be left out."""
+    if type(returned) is dict or isinstance(returned, Mapping):  # the first half is the fast one
+        return rank(returned, grades, depth=depth, query_id=query_id)
+    return rank_list(returned, grades, query_id=query_id)
+
+
+def _query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked here)
+    if not isinstance(query_id, str):
+        msg = f"{what}: the query id {query_id!r} is a {type(query_id).__name__}; ids are strings, try str(id)"
+        raise InputError(msg)
+    if not query_id:
+        msg = f"{what}: an empty query id"
+        raise InputError(msg)
+    return query_id
+
+
+def _grades(query_id: str, judged: Any) -> Mapping[str, float]:  # noqa: ANN401  (checked here)
+    if type(judged) is not dict and not isinstance(judged, Mapping):  # the first half is the fast one
+        if not _is_list(judged) and not isinstance(judged, AbstractSet):
+            msg = (
+                f"qrels, query {query_id!r}: {type(judged).__name__} is neither a dict of grades nor a list of "
+                "relevant document ids"
+            )
+            raise InputError(msg)
+        if len(set(judged)) != len(judged):
+            msg = f"qrels, query {query_id!r}: a document stands twice in the list of relevant documents"
+            raise InputError(msg)
+        judged = dict.fromkeys(judged, 1)
+    check_ids(judged, query_id)
+    if set(map(type, judged.values())) <= _INT:
+        whole: Mapping[str, float] = judged
+        return whole
+    return {doc_id: _grade(query_id, doc_id, grade) for doc_id, grade in judged.items()}
+
+
+def _grade(query_id: str, doc_id: str, grade: Any) -> int | float:  # noqa: ANN401  (checked here)
+    try:
+        return canonical(int(grade) if isinstance(grade, bool) else grade)
+    except (ValueError, TypeError, OverflowError):
+        found = f"the grade {grade!r} is a {type(grade).__name__}"
+        if isinstance(grade, float):
+            found = f"the grade is {'NaN' if math.isnan(grade) else grade}"
+        msg = f"query {query_id!r}, document {doc_id!r}: {found}; a grade is a finite number"
+        raise InputError(msg) from None
+
+
+def _is_list(value: Any) -> bool:  # noqa: ANN401  (that is the question)
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _is_ranx(source: Any) -> bool:  # noqa: ANN401  (that is the question)
+    return type(source).__module__.partition(".")[0] == "ranx" and hasattr(source, "to_dict")
+
+
+def _grouped(rows: Iterable[tuple[str, str, Any]], what: str) -> dict[str, dict[str, Any]]:
+    grouped: dict[str, dict[str, Any]] = {}
+    for number, (query_id, doc_id, value) in enumerate(rows, 1):
+        group = grouped.setdefault(query_id, {})
+        if doc_id in group:
+            msg = f"{what}, row {number}: query {query_id!r}, document {doc_id!r} stands there twice; keep one row"
+            raise InputError(msg)
+        group[doc_id] = value
+    return grouped
+
+
+def _rows(source: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401
+    if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a polars LazyFrame
+        source = source.collect()
+    if hasattr(source, "columns") and hasattr(source, "__getitem__"):
+        return _frame_rows(source, what, value_columns)
+    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+        return _tuple_rows(source, what, value_columns)
+    msg = f"{what}: {type(source).__name__} is not a shape we know; give {_SHAPES}"
+    raise InputError(msg)
+
+
+def _frame_rows(frame: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401
+    columns = list(frame.columns)
+    picked = []
+    for wanted in (QUERY_COLUMNS, DOC_COLUMNS, value_columns):
+        name = next((name for name in wanted if name in columns), None)
+        if name is None:
+            msg = f"{what}: the frame has no column {wanted[0]!r} (nor {', '.join(wanted[1:])}); it has {columns}"
+            raise InputError(msg)
+        picked.append(name)
+    query_ids = _ids(frame[picked[0]].to_list(), picked[0], what)
+    doc_ids = _ids(frame[picked[1]].to_list(), picked[1], what)
+    return zip(query_ids, doc_ids, frame[picked[2]].to_list(), strict=True)
+
+
+def _ids(column: list[Any], name: str, what: str) -> list[str]:
+    kinds = set(map(type, column))
+    if kinds <= {str}:
+        return column
+    if kinds <= {int}:
+        return list(map(str, column))
+    ids = []
+    for number, value in enumerate(column, 1):
+        if isinstance(value, str):
+            ids.append(value)
+        elif hasattr(value, "__index__") and not isinstance(value, bool):
+            ids.append(str(int(value)))
+        else:
+            msg = (
+                f"{what}, row {number}: the {name} {value!r} is a {type(value).__name__}; ids are strings or whole "
+                "numbers, none may be missing"
+            )
+            raise InputError(msg)
+    return ids
+
+
+def _tuple_rows(rows: Iterable[Any], what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
+    fields = ("query_id", "doc_id", value_columns[0])
+    for number, row in enumerate(rows, 1):
+        try:
+            query_id, doc_id, value = (getattr(row, field) for field in fields)
+        except AttributeError:
+            msg = f"{what}, row {number}: {row!r} has no fields {', '.join(fields)}; give {_SHAPES}"
+            raise InputError(msg) from None
+        check_ids({doc_id: None}, str(query_id))
+        yield _query_id(query_id, f"{what}, row {number}"), doc_id, value

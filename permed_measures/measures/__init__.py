@@ -1,0 +1,224 @@
+"""Every measure of this package, one file each, and the one place where a measure's name is read.
+
+A new measure is a new file beside this one: it is found by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import ir_measures
+from ir_measures import Measure
+
+from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.measures.base import DEFINED, NOT_GIVEN, HostName, Param, RankingMeasure, canonical, define
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+GWAP = DEFINED["GWAP"]
+Coverage = DEFINED["Coverage"]
+ListAP = DEFINED["ListAP"]
+ListNDCG = DEFINED["ListNDCG"]
+
+__all__ = [
+    "DEFINED",
+    "GWAP",
+    "Coverage",
+    "HostName",
+    "ListAP",
+    "ListNDCG",
+    "Param",
+    "RankingMeasure",
+    "define",
+    "own",
+    "parse",
+    "parse_all",
+    "parse_trec_name",
+]
+
+
+def own(measure: Measure) -> RankingMeasure | None:
+    """Return the measure of ours that computes this one, or None where it is somebody else's."""
+    if isinstance(measure, RankingMeasure):
+        return measure
+    ours = DEFINED.get(measure.NAME)
+    if ours is None or ours.HOST_MEASURE is None or type(ours.HOST_MEASURE) is not type(measure):
+        return None
+    return type(ours)(**measure.params)
+
+
+def parse(name: str | Measure) -> Measure:
+    """Return the one measure that a name stands for.
+
+    >>> parse("GWAP(max_rel=3)@10"), parse("gwmap_cut_10"), parse("gwmap@10"), parse("map_cut_10")
+    (GWAP(max_rel=3)@10, GWAP@10, GWAP@10, AP@10)
+    """
+    measures = parse_all(name)
+    if len(measures) != 1:
+        msg = f"{name!r} stands for {len(measures)} measures ({', '.join(map(str, measures))}); one is needed here"
+        raise ParamError(msg)
+    return measures[0]
+
+
+def parse_all(names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    """Return the measures that names stand for: ir_measures', trec_eval's or ranx's way of writing them.
+
+    >>> parse_all("GWAP@10 P@1"), parse_all(["coverage_5", "ndcg_exp_cut.5,10"])
+    ([GWAP@10, P@1], [Coverage@5, nDCG(dcg='exp-log2')@5, nDCG(dcg='exp-log2')@10])
+    """
+    if isinstance(names, Measure):
+        return [checked(names)]
+    if isinstance(names, str):
+        words = _split(names)
+        if not words:
+            msg = "an empty measure name; give one such as 'GWAP@10'"
+            raise ParamError(msg)
+        return [measure for word in words for measure in _parse_word(word)]
+    if not isinstance(names, Iterable):
+        msg = f"a measure is given by name or as an ir_measures measure, not as {type(names).__name__}"
+        raise ParamError(msg)
+    return [measure for name in names for measure in parse_all(name)]
+
+
+def _split(text: str) -> list[str]:
+    """Split at white space, except within parentheses."""
+    words, depth, start = [], 0, 0
+    for place, char in enumerate(text + " "):
+        depth += (char in "({[") - (char in ")}]")
+        if char.isspace() and depth <= 0:
+            words.append(text[start:place])
+            start = place + 1
+    words.append(text[start:])
+    return [word for word in words if word]
+
+
+def _parse_word(word: str) -> list[Measure]:
+    if re.fullmatch(r"\w+\.[\d.,]+", word):
+        found = parse_trec_name(word)
+        if found:
+            return found
+    syntax = re.fullmatch(r"\s*([^\W\d]\w*)\s*(\(.*\))?\s*(?:@\s*(.+))?", word, re.DOTALL)
+    if syntax is None:
+        msg = f"{word!r} is not a measure; write Name(param=value)@cutoff, such as GWAP(max_rel=3)@10"
+        raise ParamError(msg)
+    name, given, at = syntax.groups()
+    measure = _by_name().get(name)
+    if measure is not None:
+        params = {} if given is None else _literal_params(word, given)
+        if at is not None:
+            params[measure.AT_PARAM] = _literal(word, at)
+        return [checked(type(measure)(**{**measure.params, **params}))]
+    if given is None and at is not None and name in _host_names():
+        measure, host = _host_names()[name]
+        return [type(measure)(**host.params, cutoff=_literal(word, at))]
+    if given is None and at is None:
+        found = parse_trec_name(name)
+        if found:
+            return found
+    raise ParamError(f"unknown measure {word!r}.{did_you_mean(name, known_names())}")
+
+
+def _literal_params(word: str, given: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"_{given}", mode="eval").body
+    except SyntaxError:
+        msg = f"{word!r}: the parameters {given!r} cannot be read; write Name(param=value, …)"
+        raise ParamError(msg) from None
+    if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
+        msg = f"{word!r}: parameters are named, as in GWAP(max_rel=3)"
+        raise ParamError(msg)
+    return {str(keyword.arg): _literal(word, ast.unparse(keyword.value)) for keyword in call.keywords}
+
+
+def _literal(word: str, text: str) -> Any:  # noqa: ANN401  (whatever was written)
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        msg = f"{word!r}: {text!r} is not a value; numbers, quoted strings, True, False and dicts of these are"
+        raise ParamError(msg) from None
+
+
+def _by_name() -> dict[str, Measure]:
+    aliases = {alias: measure for measure in DEFINED.values() for alias in measure.ALIASES}
+    ours = {name: measure for name, measure in DEFINED.items() if measure.HOST_MEASURE is None}
+    return {**ir_measures.measures.registry, **aliases, **ours}
+
+
+def _host_names() -> dict[str, tuple[RankingMeasure, HostName]]:
+    return {host.name: (measure, host) for measure in DEFINED.values() for host in measure.HOST_NAMES}
+
+
+def known_names() -> list[str]:
+    """Every name that :func:`parse` understands, cut-offs left out."""
+    return [*_by_name(), *_host_names(), *_trec_names()]
+
+
+def _trec_names() -> dict[str, Any]:
+    """trec_eval's names that ir_measures can translate."""
+    import pytrec_eval  # noqa: PLC0415  (only for error messages)
+
+    return dict.fromkeys(pytrec_eval.supported_measures)
+
+
+def parse_trec_name(name: str) -> list[Measure]:
+    """Return the measures of a trec_eval-style name; an empty list when it is none.
+
+    >>> parse_trec_name("gwmap_ideal_cut_10"), parse_trec_name("coverage.5,10"), parse_trec_name("ndcg")
+    ([GWAP(norm='ideal')@10], [Coverage@5, Coverage@10], [nDCG])
+    """
+    for measure, host in _host_names().values():
+        if name == host.name:
+            return [type(measure)(**host.params)]
+        cut = re.fullmatch(rf"{re.escape(host.name + host.cut)}[._](\d+(?:,\d+)*)", name)
+        if cut is not None:
+            return [type(measure)(**host.params, cutoff=int(k)) for k in cut[1].split(",")]
+    try:
+        return [checked(measure) for measure in ir_measures.parse_trec_measure(name)]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return []  # ir_measures raises whatever its parser runs into
+
+
+def checked(measure: Measure) -> Measure:
+    """Check the parameters of a measure, ours or ir_measures', as soon as it is named.
+
+    ir_measures itself asserts them on use, accepts a cut-off of 0, and rejects ``rel=7.5``, which we compute.
+    """
+    if isinstance(measure, RankingMeasure):
+        return measure
+    for name, value in measure.params.items():
+        info = measure.SUPPORTED_PARAMS.get(name)
+        if info is None:
+            msg = f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}"
+            raise ParamError(msg)
+        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int >= 1"
+            raise ParamError(msg)
+        if name == "rel":
+            _check_rel(measure, value)
+        elif not info.validate(value):
+            one_of = info.choices is not NOT_GIVEN
+            allowed = f"one of {info.choices}" if one_of else f"a value of type {info.dtype.__name__}"
+            msg = f"{measure.NAME}: {name}={value!r} is not allowed; give {allowed}"
+            raise ParamError(msg)
+    for name, info in measure.SUPPORTED_PARAMS.items():
+        if info.required and name not in measure.params:
+            example = f"{measure.NAME}@10" if name == measure.AT_PARAM else f"{measure.NAME}({name}=…)"
+            msg = f"{measure.NAME} needs {name}; write {example}"
+            raise ParamError(msg)
+    return measure
+
+
+def _check_rel(measure: Measure, value: Any) -> None:  # noqa: ANN401  (checked here)
+    try:
+        positive = canonical(value) > 0
+    except ValueError:
+        positive = False
+    if not positive:
+        msg = f"{measure.NAME}: rel={value!r} is not allowed; give a number > 0"
+        raise ParamError(msg)

@@ -1,0 +1,114 @@
+"""Graded-weight average precision: the MAP of PerMed's unified standard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define, grade_error
+from permed_measures.ranking import Grades, Ranking
+
+
+def gwap(  # noqa: PLR0913  (the declared parameters, all of them by name)
+    ranking: Ranking,
+    *,
+    cutoff: int | None,
+    rel: float,
+    max_rel: float,
+    weights: Mapping[float, float] | None,
+    norm: str,
+) -> float:
+    """Sum precision times weight over the relevant documents of the list, divided as ``norm`` says."""
+    found = 0
+    total = 0.0
+    for rank, grade in ranking.hits(cutoff):
+        if grade >= rel:
+            found += 1
+            total += found / rank * (grade / max_rel if weights is None else weights[grade])
+    if not found:
+        return 0.0
+    if norm == "retrieved":
+        return total / found
+    num_rel = ranking.num_rel(rel)
+    if norm == "relevant":
+        return total / num_rel
+    reachable = num_rel if cutoff is None else min(num_rel, cutoff)
+    if norm == "cutoff":
+        return total / reachable
+    relevant = ranking.grades[:num_rel]
+    worth = [grade / max_rel for grade in relevant] if weights is None else [weights[grade] for grade in relevant]
+    # precision is at most 1 at every rank, so no ranking gains more than the heaviest documents alone
+    ideal = sum(sorted(worth, reverse=True)[:reachable])
+    return min(total / ideal, 1.0) if ideal else 0.0
+
+
+class _GWAP(RankingMeasure):
+    r"""Average precision in which a relevant document counts by its grade.
+
+    .. math:: \frac{1}{N} \sum_{i \le k,\ g_i \ge rel} \frac{|\{j \le i : g_j \ge rel\}|}{i} \, w(g_i),
+        \qquad w(g) = g / max\_rel
+
+    N is the number of judged relevant documents (``norm='relevant'``), at most k (``'cutoff'``), those in the top k
+    (``'retrieved'``), or the best sum any ranking reaches (``'ideal'``). In [0, 1]; 0 when nothing relevant is
+    returned. With ``max_rel=1`` on binary grades it is AP. It is neither GAP (Robertson, Kanoulas and Yilmaz, 2010)
+    nor trec_eval's ``gm_map``, the geometric mean of AP.
+
+    >>> qrels = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}
+    >>> run = {"q": ["b", "x", "a", "c", "d"]}
+    >>> from permed_measures import evaluate
+    >>> evaluate(qrels, run, [GWAP@3]).means          # (1/1 · 0.5 + 2/3 · 1.0) / 4
+    {GWAP@3: 0.29166666666666663}
+    >>> evaluate(qrels, run, [GWAP(norm='ideal')@3]).means   # the same sum / (1.0 + 1.0 + 0.5)
+    {GWAP(norm='ideal')@3: 0.4666666666666666}
+
+    Source: PerMed's unified evaluation standard for MedCorpus (2025-10-27), "MAP@10".
+    """
+
+    NAME = "GWAP"
+    PRETTY_NAME = "Graded-Weight Average Precision"
+    ALIASES = ("GWMAP",)
+    HOST_NAMES = (
+        HostName("gwmap", "GW-MAP"),
+        HostName("gwmap_ideal", "GW-MAP-ideal", {"norm": "ideal"}),
+    )
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "cutoff": CUTOFF,
+        "rel": REL,
+        "max_rel": Param("number", default=2, above=0, desc="the grade that counts 1.0; grade g counts g / max_rel"),
+        "weights": Param("weights", desc="the weight of each relevant grade; overrides max_rel"),
+        "norm": Param(
+            "choice",
+            default="relevant",
+            choices=("relevant", "cutoff", "retrieved", "ideal"),
+            desc="the sum is divided by R, min(R, k), the relevant documents in the top k, or the best sum possible",
+        ),
+    }
+    kernel = staticmethod(gwap)
+
+    @property
+    def raising_helps(self) -> bool:
+        return bool(self["norm"] != "retrieved")  # one more relevant document in the top k raises the denominator too
+
+    @property
+    def ideal_is_top(self) -> bool:
+        return bool(self["norm"] == "ideal")  # elsewhere a perfect list of grade-1 documents stays below 1
+
+    def check_grades(self, query_id: str, grades: Grades) -> None:
+        if not grades:
+            return
+        if self["weights"] is not None:
+            missing = {grade for grade in grades.values() if grade >= self["rel"]} - self["weights"].keys()
+            if missing:
+                known = ", ".join(map(repr, self["weights"]))
+                advice = f"has no weight; {self} knows the grades {known}: add it to weights, or raise rel above it"
+                raise grade_error(query_id, grades, sorted(missing), advice)
+        elif max(grades.values()) > self["max_rel"]:
+            highest = max(grades.values())
+            advice = (
+                f"is above max_rel={self['max_rel']!r} and would weigh more than 1; set GWAP(max_rel={highest!r}) "
+                "(the top of your scale), or give weights"
+            )
+            raise grade_error(query_id, grades, [highest], advice)
+
+
+GWAP = define(_GWAP)

@@ -1,0 +1,49 @@
+"""nDCG within the list: how near the order of the returned documents is to their own best order."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
+from permed_measures.measures.ndcg import GAINS, dcg_ratio
+from permed_measures.ranking import Ranking
+
+
+def list_ndcg(ranking: Ranking, *, cutoff: int | None, dcg: str) -> float:
+    """DCG of the top k over the DCG of the top k after sorting the whole returned list by grade."""
+    returned = sorted((grade for _, grade in ranking.hits(None)), reverse=True)
+    return dcg_ratio(ranking.hits(cutoff), returned[:cutoff], dcg)
+
+
+class _ListNDCG(RankingMeasure):
+    r"""NDCG whose ideal is the *returned list* in its best order, not the judged documents.
+
+    .. math:: \frac{DCG@k(g_1, g_2, \dots)}{DCG@k(\mathrm{sort}(g_1, \dots, g_n))}
+
+    The whole returned list is sorted, then cut at k. In [0, 1]; 0 when nothing relevant is returned. It diagnoses the
+    order within a list and does not see what the list lacks; to compare systems use nDCG.
+
+    >>> qrels, run = {"q": {"a": 3, "b": 1, "c": 2}}, {"q": ["a", "b", "c", "x", "y"]}
+    >>> from permed_measures import evaluate
+    >>> evaluate(qrels, run, [ListNDCG@10]).means   # (3 + 1/log2(3) + 2/2) / (3 + 2/log2(3) + 1/2)
+    {ListNDCG@10: 0.9725044904464192}
+
+    Source: hybrid retrieval for hallucination mitigation (HaluBench), "NDCG@3": its code has the linear gain, its
+    formula the exponential one (``dcg='exp-log2'``); on binary grades they agree.
+    """
+
+    NAME = "ListNDCG"
+    PRETTY_NAME = "Normalised Discounted Cumulative Gain within the List"
+    HOST_NAMES = (
+        HostName("list_ndcg", "List-NDCG"),
+        HostName("list_ndcg_exp", "List-NDCG-exp", {"dcg": "exp-log2"}),
+    )
+    LOOKS_PAST_CUTOFF = True
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "cutoff": CUTOFF,
+        "dcg": Param("choice", default="log2", choices=GAINS, desc="gain = grade, or gain = 2^grade - 1"),
+    }
+    kernel = staticmethod(list_ndcg)
+
+
+ListNDCG = define(_ListNDCG)

@@ -1,0 +1,34 @@
+"""Output files: written whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from permed_measures.errors import InputError
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file so that nobody ever sees half of it: an error or Ctrl-C leaves what was there before."""
+    target = Path(path)
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InputError(f"cannot write there: {error.strerror}", path=target) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

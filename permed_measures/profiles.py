@@ -1,0 +1,225 @@
+"""Named sets of measures, one per source system, with the names that system shows.
+
+Two profiles may both show "MAP@10" and mean different measures: a report prints the definition below its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ir_measures import Measure
+
+from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
+from permed_measures.measures import parse
+
+QUERY_SETS = ("qrels", "run", "both")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One measure of a profile: what it is, what it is called there, over which queries its mean runs."""
+
+    measure: Measure
+    name: str
+    queries: str = "qrels"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A level to reach, and the level that is excellent; latency and cost fall, quality rises."""
+
+    name: str
+    target: float
+    excellent: float
+    lower_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A named set of measures."""
+
+    name: str
+    description: str
+    entries: tuple[Entry, ...]
+    min_relevance: float | None = None
+    targets: tuple[Target, ...] = ()
+    measures: tuple[Measure, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.entries:
+            msg = f"profile {self.name!r} has no measures"
+            raise ParamError(msg)
+        names = [entry.name for entry in self.entries]
+        measures = [entry.measure for entry in self.entries]
+        for what, values in (("name", names), ("measure", measures)):
+            again = next((value for value in values if values.count(value) > 1), None)
+            if again is not None:
+                msg = f"profile {self.name!r}: the {what} {str(again)!r} stands twice; each stands once"
+                raise ParamError(msg)
+        object.__setattr__(self, "measures", tuple(measures))
+
+
+def _entries(*entries: tuple[str, str] | tuple[str, str, str]) -> tuple[Entry, ...]:
+    return tuple(Entry(parse(measure), name, *queries) for measure, name, *queries in entries)
+
+
+def _llm_judged() -> tuple[Entry, ...]:
+    cutoffs = (5, 10)
+    return (
+        *_entries(*[(f"P@{k}", f"precision@{k}") for k in cutoffs]),
+        *_entries(*[(f"R@{k}", f"recall@{k}") for k in cutoffs]),
+        *_entries(*[(f"nDCG(dcg='exp-log2')@{k}", f"ndcg@{k}") for k in cutoffs]),
+        *_entries(("AP", "average_precision"), ("RR", "reciprocal_rank")),
+        *_entries(*[(f"Coverage@{k}", f"coverage@{k}", "run") for k in cutoffs]),
+    )
+
+
+PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {
+        profile.name: profile
+        for profile in (
+            Profile(
+                "permed",
+                "PerMed's unified standard: grades 0/1/2 (MedCorpus)",
+                _entries(("nDCG(dcg='exp-log2')@10", "NDCG@10"), ("GWAP@10", "MAP@10"), ("P@1", "P@1")),
+            ),
+            Profile(
+                "permed-binary",
+                "PerMed's public scripts: binary grades (LitSearch)",
+                _entries(
+                    ("ListAP@10", "MAP@10"),
+                    ("ListNDCG@10", "NDCG@10"),
+                    ("P@1", "P@1"),
+                    ("R@10", "Recall@10"),
+                    ("RR", "MRR"),
+                ),
+            ),
+            Profile(
+                "llm-judged",
+                "relevance judged by a language model on a scale of 0 to 10; coverage over the queries of the run",
+                _llm_judged(),
+            ),
+            Profile(
+                "hybrid",
+                "hybrid retrieval for hallucination mitigation (HaluBench): order within the top 3",
+                _entries(("ListAP@3", "MAP@3"), ("ListNDCG@3", "NDCG@3")),
+            ),
+            Profile(
+                "ltr",
+                "learning to rank for tool and multi-agent recommendation",
+                _entries(("Success@1", "top1_accuracy"), ("Success@3", "top3_accuracy"), ("RR", "mrr")),
+            ),
+            Profile(
+                "rerank",
+                "the reranking evaluation system, with its production targets",
+                _entries(
+                    ("nDCG@10", "NDCG@10"),
+                    ("RR", "MRR"),
+                    ("ListAP", "MAP"),
+                    ("R@5", "Recall@5"),
+                    ("P@5", "Precision@5"),
+                ),
+                targets=(
+                    Target("NDCG@10", 0.85, 0.90),
+                    Target("MRR", 0.80, 0.90),
+                    Target("Recall@5", 0.75, 0.85),
+                    Target("Precision@5", 0.80, 0.90),
+                    Target("p95_ms", 500, 300, lower_is_better=True),
+                    Target("usd_per_million_tokens", 0.05, 0.03, lower_is_better=True),
+                ),
+            ),
+        )
+    }
+)
+
+
+def load_profile(profile: str | Path | Profile) -> Profile:
+    """Return a profile by name, or from a TOML file.
+
+    A file holds ``name``, ``description``, optionally ``min_relevance`` and ``queries``, and one ``[[measures]]`` table
+    per measure with ``measure``, optionally ``name`` (what is shown) and ``queries``.
+    """
+    if isinstance(profile, Profile):
+        return profile
+    if str(profile) in PROFILES:
+        return PROFILES[str(profile)]
+    path = Path(profile)
+    if path.suffix != ".toml":
+        msg = f"unknown profile {str(profile)!r}; a profile of your own is a file ending in .toml."
+        raise ParamError(msg + did_you_mean(str(profile), PROFILES))
+    return _from_toml(path)
+
+
+def _from_toml(path: Path) -> Profile:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read the profile: {error.strerror}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the profile is not UTF-8: {error}", path=path) from error
+    toml = _toml_module()
+    try:
+        table = toml.loads(text)
+    except ValueError as error:
+        raise InputError(f"not TOML: {error}", path=path) from error
+    try:
+        return _from_table(table, path.stem)
+    except ParamError as error:
+        raise InputError(str(error), path=path) from error
+
+
+def _toml_module() -> Any:  # noqa: ANN401  (a module)
+    try:
+        import tomllib  # noqa: PLC0415  (only for profiles from files)
+    except ImportError:  # Python 3.10
+        try:
+            import tomli as tomllib  # noqa: PLC0415  (only for profiles from files)
+        except ImportError as error:
+            msg = "a TOML profile on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
+            raise HostError(msg) from error
+    return tomllib
+
+
+_TABLE_KEYS = ("name", "description", "min_relevance", "queries", "measures")
+_ENTRY_KEYS = ("measure", "name", "queries")
+
+
+def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
+    _known_keys(table, _TABLE_KEYS, "the profile")
+    queries = _query_set(table.get("queries", "qrels"))
+    rows = table.get("measures")
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        msg = 'a profile has one [[measures]] table per measure, with measure = "GWAP@10" and name = "MAP@10"'
+        raise ParamError(msg)
+    entries = []
+    for row in rows:
+        _known_keys(row, _ENTRY_KEYS, "a [[measures]] table")
+        if not isinstance(row.get("measure"), str):
+            msg = f'a [[measures]] table needs measure = "…"; found {dict(row)!r}'
+            raise ParamError(msg)
+        measure = parse(row["measure"])
+        entries.append(Entry(measure, str(row.get("name", measure)), _query_set(row.get("queries", queries))))
+    return Profile(
+        str(table.get("name", stem)),
+        str(table.get("description", "")),
+        tuple(entries),
+        min_relevance=table.get("min_relevance"),
+    )
+
+
+def _known_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in table:
+        if key not in known:
+            msg = f"{what} has no key {key!r}.{did_you_mean(key, known)}"
+            raise ParamError(msg)
+
+
+def _query_set(value: Any) -> str:  # noqa: ANN401  (checked here)
+    if value not in QUERY_SETS:
+        msg = f"queries={value!r} is not allowed; give one of {', '.join(QUERY_SETS)}"
+        raise ParamError(msg)
+    return str(value)

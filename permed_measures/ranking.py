@@ -1,0 +1,237 @@
+"""The only order of documents, and the only tie rule, of this package.
+
+A measure never sees a run. It sees a :class:`Ranking`: where the judged documents of one query stand in its list, which
+documents are judged at all, and how long the list is. :func:`rank` makes one from scores, :func:`rank_list` from a list
+that is already in order.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, pairwise
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from permed_measures.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Scores = NDArray[np.float32]
+
+Grades = Mapping[str, float]
+
+_ALWAYS_CHECKED = 256
+"""Up to this length all ids of a list are checked; of a longer one those that can matter to a value. Reading 1,000 ids
+costs as much as ranking them."""
+
+
+class Ranking:
+    """One query's judged documents with their ranks.
+
+    ``ranked`` holds (rank, grade) of the judged documents that were returned, by rank; ``judged`` the grades of all
+    judged documents, returned or not; ``num_ret`` how many documents were returned, judged or not.
+
+    >>> ranking = Ranking([(1, 1), (3, 2)], judged=[1, 2, 2], num_ret=5)
+    >>> ranking.hits(2)
+    [(1, 1)]
+    >>> ranking.num_rel(1), ranking.num_rel(2)
+    (3, 2)
+    >>> ranking.missed
+    [2]
+    """
+
+    __slots__ = ("_ascending", "_grades", "judged", "num_ret", "ranked")
+
+    def __init__(
+        self,
+        ranked: list[tuple[int, float]],
+        *,
+        judged: Collection[float],
+        num_ret: int,
+        ascending: Scores | None = None,
+    ) -> None:
+        self.ranked = ranked
+        self.judged = judged
+        self.num_ret = num_ret
+        self._grades: list[float] | None = None
+        self._ascending = ascending
+
+    def hits(self, cutoff: int | None) -> list[tuple[int, float]]:
+        """(rank, grade) of every judged document at ranks up to ``cutoff``; None means the whole list."""
+        ranked = self.ranked
+        if cutoff is None or not ranked or ranked[-1][0] <= cutoff:
+            return ranked
+        return ranked[: bisect_right(ranked, (cutoff, float("inf")))]
+
+    @property
+    def grades(self) -> list[float]:
+        """The grades of all judged documents, the highest first."""
+        if self._grades is None:
+            self._grades = sorted(self.judged, reverse=True)
+        return self._grades
+
+    @property
+    def missed(self) -> list[float]:
+        """The grades of the judged documents that have no rank here."""
+        missed = list(self.judged)
+        for _, grade in self.ranked:
+            missed.remove(grade)
+        return missed
+
+    def num_rel(self, rel: float) -> int:
+        """How many judged documents are relevant."""
+        return sum([grade >= rel for grade in self.judged])
+
+    def judged_only(self) -> Ranking:
+        """Return the same ranking with the unjudged documents taken out of the list."""
+        renumbered = [(rank, grade) for rank, (_, grade) in enumerate(self.ranked, 1)]
+        return Ranking(renumbered, judged=self.judged, num_ret=len(renumbered))
+
+    def tied(self, cutoff: int | None) -> int:
+        """How many of the top documents share their score with another document of the list."""
+        ascending = self._ascending
+        if ascending is None:
+            return 0
+        depth = len(ascending) if cutoff is None else min(cutoff, len(ascending))
+        top = ascending[-depth - 1 :].tolist()[::-1]
+        if len(set(top)) == len(top):
+            return 0
+        above = [False, *(a == b for a, b in pairwise(top))]
+        return sum(up or down for up, down in zip(above[:depth], [*above[1:], False], strict=False))
+
+
+def rank(scores: Mapping[str, float], grades: Grades, *, depth: int | None = None, query_id: str = "") -> Ranking:
+    """Order documents by score as a 32-bit float, descending, ties by document id, descending.
+
+    That is trec_eval's order. Only judged documents get a rank: 1 + the number of documents that stand before. With a
+    ``depth``, those below it may be left without one, which saves most of the work.
+
+    >>> rank({"a": 1.0, "b": 3.0, "c": 1.0}, {"a": 1, "c": 2, "z": 1}).ranked   # c before a: the greater id
+    [(2, 2), (3, 1)]
+    """
+    num_ret = len(scores)
+    if num_ret <= _ALWAYS_CHECKED or "" in scores:
+        check_ids(scores, query_id)
+    single = _as_float32(scores.values(), scores, query_id)
+    top = None if depth is None or depth >= num_ret else _top(scores, single, depth)
+    if top is not None:
+        check_ids(top, query_id)
+        known = not grades.keys().isdisjoint(top)
+        ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(top, 1) if doc_id in grades] if known else []
+        return Ranking(ranked, judged=grades.values(), num_ret=num_ret)
+    ascending = np.sort(single)
+    if num_ret and ascending[-1] != ascending[-1]:  # numpy sorts NaN to the end
+        raise InputError(_nan_message(scores, query_id))
+    check_ids(scores, query_id)
+    returned = {doc_id: scores[doc_id] for doc_id in grades if doc_id in scores}
+    if not returned:
+        return Ranking([], judged=grades.values(), num_ret=num_ret, ascending=ascending)
+    judged_scores = _as_float32(returned.values(), returned, query_id)
+    not_above = ascending.searchsorted(judged_scores, "right")
+    ranks = (num_ret + 1 - not_above).tolist()
+    equal = not_above - ascending.searchsorted(judged_scores, "left")
+    if equal.max() > 1:
+        before = _places_among_ties(scores, single, set(judged_scores[equal > 1].tolist()))
+        ranks = [place + before.get(doc_id, 0) for place, doc_id in zip(ranks, returned, strict=True)]
+    ranked = sorted(zip(ranks, [grades[doc_id] for doc_id in returned], strict=True))
+    return Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
+
+
+def _top(scores: Mapping[str, float], single: Scores, depth: int) -> dict[str, None] | None:
+    """Return the first documents in order; None where a tie or NaN needs a closer look."""
+    if np.count_nonzero(single[1:] <= single[:-1]) == len(single) - 1:  # in order already, as most are; NaN is never <=
+        first = single[: depth + 1].tolist()
+        return dict.fromkeys(islice(scores, depth)) if len(set(first)) == len(first) else None
+    places = np.argpartition(single, len(single) - depth - 1)[-depth - 1 :]
+    places = places[np.argsort(single[places])[::-1]]
+    first = single[places].tolist()
+    if len(set(first)) != len(first) or isnan(first[0]):  # numpy puts NaN on top
+        return None
+    doc_ids = list(scores)
+    return dict.fromkeys([doc_ids[place] for place in places[:depth].tolist()])
+
+
+def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> Ranking:
+    """Take the order of the list as it is: a list has no scores to tie.
+
+    >>> rank_list(["b", "x", "a"], {"a": 2, "b": 1}).ranked
+    [(1, 1), (3, 2)]
+    """
+    places = {doc_id: place for place, doc_id in enumerate(doc_ids, 1)}
+    check_ids(places, query_id)
+    if len(places) != len(doc_ids):
+        seen: set[str] = set()
+        again = next(doc_id for doc_id in doc_ids if doc_id in seen or seen.add(doc_id))  # type: ignore[func-returns-value]  # set.add returns None
+        msg = f"query {query_id!r}: document {again!r} stands twice in the list; a document is returned once"
+        raise InputError(msg)
+    ranked = sorted((places[doc_id], grade) for doc_id, grade in grades.items() if doc_id in places)
+    return Ranking(ranked, judged=grades.values(), num_ret=len(places))
+
+
+def order(scores: Mapping[str, float]) -> list[str]:
+    """All documents in the order of :func:`rank`, for those who need the list itself."""
+    single = _as_float32(scores.values(), scores, "")
+    return [doc_id for _, doc_id in sorted(zip(single.tolist(), scores, strict=True), reverse=True)]
+
+
+def _places_among_ties(scores: Mapping[str, float], single: Scores, tied: set[float]) -> dict[str, int]:
+    """How many documents of the same 32-bit score stand before each tied document."""
+    groups: dict[float, list[str]] = {score: [] for score in tied}
+    for doc_id, score in zip(scores, single.tolist(), strict=True):
+        if score in groups:
+            groups[score].append(doc_id)
+    # code point order is UTF-8 byte order, which is what trec_eval's strcmp compares
+    return {doc_id: place for group in groups.values() for place, doc_id in enumerate(sorted(group, reverse=True))}
+
+
+def _as_float32(values: Collection[float], scores: Mapping[str, float], query_id: str) -> Scores:
+    # struct is the fastest strict conversion: 14 µs for 1,000 floats; numpy.fromiter takes 21 µs and reads "0.5"
+    try:
+        return np.ndarray(len(values), np.float32, _packer(len(values))(*values))
+    except (struct.error, OverflowError, TypeError, ValueError):
+        for doc_id, score in scores.items():
+            if isinstance(score, (str, bytes)) or not hasattr(score, "__float__"):
+                msg = (
+                    f"query {query_id!r}, document {doc_id!r}: the score {score!r} is a {type(score).__name__}; "
+                    "a score is a number"
+                )
+                raise InputError(msg) from None
+    with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float, in trec_eval too
+        converted: Scores = np.array([_as_float(score) for score in values], dtype=np.float64).astype(np.float32)
+    return converted
+
+
+@lru_cache(maxsize=1024)
+def _packer(length: int) -> Callable[..., bytes]:
+    return struct.Struct(f"{length}f").pack
+
+
+def _as_float(score: Any) -> float:  # noqa: ANN401  (anything with __float__)
+    try:
+        return float(score)
+    except OverflowError:  # an int beyond 1.8e308
+        return float("inf") if score > 0 else float("-inf")
+
+
+def check_ids(doc_ids: Mapping[Any, Any], query_id: str) -> None:
+    """Raise InputError unless every document id is a string, and none is empty."""
+    try:
+        "".join(doc_ids)  # the fastest way to see that all of them are strings
+    except TypeError:
+        wrong = next(doc_id for doc_id in doc_ids if not isinstance(doc_id, str))
+        msg = f"query {query_id!r}: the document id {wrong!r} is a {type(wrong).__name__}; ids are strings, try str(id)"
+        raise InputError(msg) from None
+    if "" in doc_ids:
+        msg = f"query {query_id!r}: an empty document id"
+        raise InputError(msg)
+
+
+def _nan_message(scores: Mapping[str, float], query_id: str) -> str:
+    doc_id = next(doc_id for doc_id, score in scores.items() if score != score)
+    return f"query {query_id!r}, document {doc_id!r}: the score is NaN; a ranking needs a number for every document"
