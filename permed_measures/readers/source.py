@@ -1,0 +1,108 @@
+"""A file as bytes: decompressed, without a byte order mark, whole or in blocks of whole lines."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO
+
+from permed_measures.errors import InputError
+
+BLOCK = 1 << 23
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_SHOWN = 80
+
+
+class Source:
+    """A file to read. Every failure to read it is an InputError that names it."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(fspath(path))
+        with self._open_plain() as file:
+            self.start = file.read(4)
+        self.is_gzip = self.start.startswith(_GZIP)
+
+    @property
+    def suffix(self) -> str:
+        """The last suffix, in lower case, ``.gz`` left out."""
+        name = self.path.name.lower().removesuffix(".gz")
+        return Path(name).suffix
+
+    def size(self) -> int:
+        """Bytes on disk; 0 for what is not a regular file."""
+        return self.path.stat().st_size if self.path.is_file() else 0
+
+    @contextmanager
+    def _open_plain(self) -> Iterator[IO[bytes]]:
+        try:
+            with self.path.open("rb") as file:
+                yield file
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", path=self.path) from error
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Open the content, decompressed."""
+        with self._open_plain() as plain:
+            if not self.is_gzip:
+                yield plain
+                return
+            try:
+                with gzip.open(plain) as file:
+                    yield file  # type: ignore[misc]  # a GzipFile is read like any other binary file
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise InputError(f"a broken gzip file: {error}", path=self.path) from error
+
+    def head(self, size: int = 1 << 16) -> bytes:
+        """Return the first bytes."""
+        with self.open() as file:
+            return file.read(size).removeprefix(_BOM)
+
+    def content(self) -> bytes:
+        """Return all of it."""
+        with self.open() as file:
+            return file.read().removeprefix(_BOM)
+
+    def text(self) -> str:
+        """Return all of it as text."""
+        return self.decode(self.content(), 1)
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+        """Yield (number of its first line, whole lines); line ends are line feeds."""
+        line = 1
+        rest = b""
+        with self.open() as file:
+            first = True
+            while chunk := file.read(size):
+                data = rest + (chunk.removeprefix(_BOM) if first else chunk)
+                first = False
+                whole, feed, rest = data.rpartition(b"\n")
+                if feed:
+                    yield line, whole
+                    line += whole.count(b"\n") + 1
+        if rest:
+            yield line, rest
+
+    def decode(self, data: bytes, line: int) -> str:
+        """Decode UTF-8; ``line`` is the number of the first line of the data."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            at = line + data.count(b"\n", 0, error.start)
+            raise InputError(f"not UTF-8: byte {data[error.start]:#04x}", path=self.path, line=at) from None
+
+    def error(self, message: str, line: int | None = None) -> InputError:
+        """Make the error for this file."""
+        return InputError(message, path=self.path, line=line)
+
+
+def shown(line: str | bytes) -> str:
+    """Return a line as a message shows it: quoted, and cut where it is long."""
+    text = line.decode(errors="replace") if isinstance(line, bytes) else line
+    text = text.strip("\r\n")
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
