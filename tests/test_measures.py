@@ -1,0 +1,278 @@
+"""Parameters, names and worked examples of the measures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log2
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import AP, P, nDCG
+from pytest import approx
+
+from permed_measures import GWAP, Coverage, InputError, ListAP, ListNDCG, ParamError, evaluate, parse
+from permed_measures.measures import DEFINED, parse_all, parse_trec_name
+from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
+from permed_measures.ranking import Ranking
+
+QRELS = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}
+RUN = {"q": ["b", "x", "a", "c", "d"]}
+
+
+def value(measure, qrels=QRELS, run=RUN):
+    return evaluate(qrels, run, [measure]).means[measure]
+
+
+# hits of the worked example: b at 1 (1/1 · 0.5), a at 3 (2/3 · 1.0), d at 5 (3/5 · 0.5); R = 4
+AT = {1: 0.5, 3: 0.5 + 2 / 3, 5: 0.5 + 2 / 3 + 3 / 5 * 0.5, 10: 0.5 + 2 / 3 + 3 / 5 * 0.5}
+
+
+@pytest.mark.parametrize("k", AT)
+def test_the_worked_example(k):
+    found = {1: 1, 3: 2, 5: 3, 10: 3}[k]
+    best = {1: 1, 3: 1 + 1 + 0.5, 5: 1 + 1 + 0.5 + 0.5, 10: 1 + 1 + 0.5 + 0.5}[k]
+    assert value(GWAP @ k) == approx(AT[k] / 4, abs=1e-15)
+    assert value(GWAP(norm="retrieved") @ k) == approx(AT[k] / found, abs=1e-15)
+    assert value(GWAP(norm="cutoff") @ k) == approx(AT[k] / min(4, k), abs=1e-15)
+    assert value(GWAP(norm="ideal") @ k) == approx(AT[k] / best, abs=1e-15)
+
+
+def test_the_worked_example_of_ndcg():
+    dcg = 1 / log2(2) + 3 / log2(4) + 1 / log2(6)
+    ideal = 3 / log2(2) + 3 / log2(3) + 1 / log2(4) + 1 / log2(5)
+    assert value(nDCG(dcg="exp-log2") @ 10) == approx(dcg / ideal, abs=1e-15) == approx(0.4957276125706667, abs=1e-15)
+    assert value(P @ 1) == 1.0
+
+
+def test_weights():
+    hits = 0.3 + 2 / 3 * 0.9 + 3 / 5 * 0.3
+    assert value(GWAP(weights={1: 0.3, 2: 0.9}) @ 10) == approx(hits / 4)
+    assert value(GWAP(weights={1: 0.3, 2: 0.9}, norm="ideal") @ 10) == approx(hits / (0.9 + 0.9 + 0.3 + 0.3))
+    # rel=2: only a (rank 3) and e are relevant, and grade 1 needs no weight
+    assert value(GWAP(weights={2: 0.9}, rel=2) @ 10) == approx(1 / 3 * 0.9 / 2)
+
+
+def test_the_ideal_takes_the_heaviest_documents_when_weights_do_not_follow_grades():
+    qrels, run = {"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}
+    assert value(GWAP(weights={1: 1.0, 2: 0.1}, norm="ideal") @ 1, qrels, run) == 1.0
+
+
+def test_float_grades_are_exact():
+    qrels, run = {"q": {"a": 7.5, "b": 2.5, "c": 0.4}}, {"q": ["c", "a", "b"]}
+    assert value(GWAP(max_rel=10), qrels, run) == approx((1 / 2 * 0.75 + 2 / 3 * 0.25) / 2)
+    gain = {"a": 2**7.5 - 1, "b": 2**2.5 - 1, "c": 2**0.4 - 1}
+    dcg = gain["c"] + gain["a"] / log2(3) + gain["b"] / 2
+    ideal = gain["a"] + gain["b"] / log2(3) + gain["c"] / 2
+    assert value(nDCG(dcg="exp-log2") @ 10, qrels, run) == approx(dcg / ideal)
+    assert value(nDCG @ 10, qrels, run) == approx((0.4 + 7.5 / log2(3) + 2.5 / 2) / (7.5 + 2.5 / log2(3) + 0.4 / 2))
+    assert value(Coverage(rel=7.5) @ 1, qrels, run) == 0.0
+    assert value(Coverage(rel=7.5) @ 2, qrels, run) == 1.0
+
+
+@pytest.mark.parametrize("top", [60, 900, 1000, 1001, 1023, 1024, 5000])
+def test_exponential_gain_of_any_grade(top):
+    qrels, run = {"q": {"a": top, "b": top - 1}}, {"q": ["b", "a"]}
+    # (2^(t-1) - 1 + (2^t - 1)/log2(3)) / (2^t - 1 + (2^(t-1) - 1)/log2(3)), exactly
+    high, low = Fraction(2**top - 1), Fraction(2 ** (top - 1) - 1)
+    discount = Fraction(log2(3))
+    expected = float((low + high / discount) / (high + low / discount))
+    assert value(nDCG(dcg="exp-log2") @ 10, qrels, run) == approx(expected, abs=1e-14)
+
+
+def test_negative_grades_are_judged_and_gain_nothing():
+    qrels, run = {"q": {"a": -2, "b": 1}}, {"q": ["a", "b"]}
+    assert value(nDCG(dcg="exp-log2"), qrels, run) == approx(1 / log2(3))
+    assert value(ListNDCG, qrels, run) == approx(1 / log2(3))
+    assert value(GWAP, qrels, run) == approx(1 / 2 * 0.5 / 1)
+
+
+def test_list_ndcg_looks_past_its_cutoff():
+    qrels, run = {"q": {"a": 1, "b": 3}}, {"q": ["a", "x", "b"]}
+    assert value(ListNDCG @ 1, qrels, run) == approx(1 / 3)
+    assert value(ListNDCG(dcg="exp-log2") @ 1, qrels, run) == approx(1 / 7)
+
+
+def test_identities():
+    qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 1}}
+    run = {"q": ["b", "a", "x", "c"]}
+    assert value(GWAP(max_rel=1), qrels, run) == value(AP, qrels, run) == approx((1 / 2 + 2 / 4) / 3)
+    assert value(GWAP(max_rel=1) @ 3, qrels, run) == value(AP @ 3, qrels, run) == approx(1 / 2 / 3)
+    assert value(GWAP(max_rel=1, norm="retrieved"), qrels, run) == value(ListAP, qrels, run)
+    assert value(nDCG(dcg="exp-log2"), qrels, run) == approx(value(nDCG, qrels, run))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GWAP @ 0, r"GWAP: cutoff=0 is not allowed; give an int >= 1"),
+        (lambda: GWAP @ -1, "give an int >= 1"),
+        (lambda: GWAP @ 1.5, "give an int >= 1"),
+        (lambda: GWAP @ True, "give an int >= 1"),
+        (lambda: GWAP @ "10", "give an int >= 1"),
+        (lambda: GWAP(rel=0), r"rel=0 is not allowed; give a number > 0"),
+        (lambda: GWAP(rel=float("nan")), "give a number > 0"),
+        (lambda: GWAP(rel="1"), "give a number > 0"),
+        (lambda: GWAP(max_rel=-2), "give a number > 0"),
+        (lambda: GWAP(max_rel=float("inf")), "give a number > 0"),
+        (lambda: GWAP(norm="R"), "give one of 'relevant', 'cutoff', 'retrieved', 'ideal'"),
+        (lambda: GWAP(norm=["ideal"]), "give one of 'relevant'"),
+        (lambda: GWAP(weights={}), "give a dict of grade > 0 to weight"),
+        (lambda: GWAP(weights={1: 1.5}), "give a dict of grade > 0 to weight"),
+        (lambda: GWAP(weights={0: 0.5}), "give a dict of grade > 0 to weight"),
+        (lambda: GWAP(weights={"1": 0.5}), "give a dict of grade > 0 to weight"),
+        (lambda: GWAP(weights=[0.5]), "give a dict of grade > 0 to weight"),
+        (lambda: ListNDCG(dcg="exp"), "give one of 'log2', 'exp-log2'"),
+        (lambda: Coverage(norm="ideal"), "Coverage has no parameter 'norm'"),
+        (lambda: GWAP(max_relevance=3), r"GWAP has no parameter 'max_relevance'. Did you mean max_rel\?"),
+        (lambda: parse("P@0"), "P: cutoff=0 is not allowed; give an int >= 1"),
+        (lambda: parse("P"), "P needs cutoff; write P@10"),
+        (lambda: parse("P(rel=0)@5"), "P: rel=0 is not allowed; give a number > 0"),
+        (lambda: parse("nDCG(dcg='exp')@5"), r"nDCG: dcg='exp' is not allowed; give one of \['log2', 'exp-log2'\]"),
+        (lambda: parse("nDCG(gain='exp')@5"), r"nDCG has no parameter 'gain'. Did you mean gains\?"),
+    ],
+)
+def test_parameters_are_checked_when_a_measure_is_made(make, message):
+    with pytest.raises(ParamError, match=message):
+        make()
+
+
+def test_one_value_has_one_form():
+    assert GWAP(rel=2.0, max_rel=np.float64(3)) @ np.int64(10) == GWAP(rel=2, max_rel=3) @ 10
+    assert str(GWAP(norm="ideal", rel=1, max_rel=2.0)) == "GWAP(norm='ideal')"
+    assert str(GWAP(norm="ideal", max_rel=3) @ 5) == str(GWAP(max_rel=3)(norm="ideal") @ 5)
+    assert GWAP(weights={2: 1, 1.0: 0.5}) == GWAP(weights={1: 0.5, 2: 1.0})
+    assert (GWAP @ 10)(cutoff=None) == GWAP
+
+
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    [
+        ("GWAP@10", [GWAP @ 10]),
+        ("GWMAP@10", [GWAP @ 10]),
+        ("ListMAP(rel=2)@3", [ListAP(rel=2) @ 3]),
+        ("GWAP( weights={1: 0.3, 2: 1.0}, norm='ideal' )@10", [GWAP(weights={1: 0.3, 2: 1.0}, norm="ideal") @ 10]),
+        ("nDCG(dcg='exp-log2')@10 P@1", [nDCG(dcg="exp-log2") @ 10, P @ 1]),
+        ("gwmap@10", [GWAP @ 10]),
+        ("gwmap_ideal@10", [GWAP(norm="ideal") @ 10]),
+        ("ndcg_exp@5", [nDCG(dcg="exp-log2") @ 5]),
+        ("list_ndcg_exp@5", [ListNDCG(dcg="exp-log2") @ 5]),
+        ("gwmap", [GWAP]),
+        ("gwmap_cut_10", [GWAP @ 10]),
+        ("gwmap_cut.10,20", [GWAP @ 10, GWAP @ 20]),
+        ("gwmap_ideal_cut_10", [GWAP(norm="ideal") @ 10]),
+        ("coverage_10", [Coverage @ 10]),
+        ("list_map_cut_3", [ListAP @ 3]),
+        ("list_ndcg_cut_3", [ListNDCG @ 3]),
+        ("ndcg_exp_cut_10", [nDCG(dcg="exp-log2") @ 10]),
+        ("ndcg_cut_10", [nDCG @ 10]),
+        ("map", [AP]),
+        ("MAP", [AP]),
+        ("map_cut.10,100", [AP @ 10, AP @ 100]),
+        ("P_5", [P @ 5]),
+        ("recip_rank", [ir_measures.RR]),
+        ("success_1", [ir_measures.Success @ 1]),
+    ],
+)
+def test_names_in_every_way_of_writing(name, measures):
+    assert parse_all(name) == measures
+
+
+def test_the_names_of_the_table_are_those_of_the_classes():
+    hosts = {host.name: host for measure in DEFINED.values() for host in measure.HOST_NAMES}
+    assert hosts.keys() == {
+        *("gwmap", "gwmap_ideal", "coverage", "ndcg_exp", "list_map", "list_ndcg", "list_ndcg_exp"),
+    }
+    for host in hosts.values():
+        for cutoff in (None, 7):
+            assert parse_trec_name(host.trec(cutoff)) == parse_all(host.ranx(cutoff))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("GWPA@10", r"unknown measure 'GWPA@10'. Did you mean GWAP"),
+        ("gwmap_cut_", "unknown measure 'gwmap_cut_'"),
+        ("coverage_x", r"Did you mean coverage"),
+        ("", "an empty measure name"),
+        ("   ", "an empty measure name"),
+        ("GWAP@", "is not a measure; write Name"),
+        ("GWAP@ten", "'ten' is not a value"),
+        ("GWAP(2)@10", "parameters are named"),
+        ("GWAP(**{})@10", "parameters are named"),
+        ("GWAP(rel=)@10", "cannot be read"),
+        ("GWAP(rel=open('x'))", "is not a value"),
+        ("ndcg.1=1,2=3", "is not a measure"),
+        ("10", "is not a measure"),
+        ("1 + 1", "is not a measure"),
+    ],
+)
+def test_a_wrong_name_says_what_is_right(name, message):
+    with pytest.raises(ParamError, match=message):
+        parse_all(name)
+
+
+def test_parse_wants_one_measure():
+    with pytest.raises(ParamError, match=r"stands for 2 measures \(GWAP@1, GWAP@2\)"):
+        parse("gwmap_cut.1,2")
+    with pytest.raises(ParamError, match="not as int"):
+        parse_all(5)
+
+
+def test_a_grade_above_max_rel_is_never_silent():
+    with pytest.raises(InputError, match=r"query 'q', document 'b': grade 3 is above max_rel=2 .* GWAP\(max_rel=3\)"):
+        value(GWAP @ 1, {"q": {"a": 1, "b": 3}}, {"q": ["a"]})
+    assert value(GWAP(max_rel=3) @ 1, {"q": {"a": 1, "b": 3}}, {"q": ["a"]}) == approx(1 / 3 / 2)
+
+
+def test_a_relevant_grade_without_a_weight_is_named():
+    with pytest.raises(InputError, match=r"query 'q', document 'b': grade 3 has no weight; .* knows the grades 1, 2"):
+        value(GWAP(weights={1: 0.5, 2: 1.0}), {"q": {"a": 1, "b": 3}}, {"q": ["a"]})
+
+
+def test_a_label_is_for_tables():
+    assert (GWAP @ 10).label == "GW-MAP@10"
+    assert GWAP(norm="ideal").label == "GW-MAP-ideal"
+    assert (GWAP(max_rel=3) @ 10).label == "GWAP(max_rel=3)@10"
+
+
+def test_define_refuses_a_kernel_that_does_not_fit():
+    class Wrong(RankingMeasure):
+        """>>> 1."""
+
+        NAME = "Wrong"
+        HOST_NAMES = (HostName("wrong", "Wrong"),)
+        SUPPORTED_PARAMS = {"cutoff": CUTOFF}  # noqa: RUF012  (a test's class)
+        kernel = staticmethod(lambda ranking, *, cutoff, rel: 0.0)  # noqa: ARG005  (its signature is the test)
+
+    with pytest.raises(TypeError, match=r"the kernel takes \['cutoff', 'rel'\] without defaults"):
+        define(Wrong)
+    assert "Wrong" not in DEFINED
+
+
+def test_a_new_measure_is_one_class():
+    """Adding a measure needs no second edit: ir_measures, names and evaluate() know it from its class."""
+    from permed_measures import register
+    from permed_measures.hosts.ir_measures import measure_registry
+
+    class _FirstGrade(RankingMeasure):
+        """The grade of the first document, a quarter of it. >>> 1."""
+
+        NAME = "FirstGrade"
+        HOST_NAMES = (HostName("first_grade", "First Grade"),)
+        SUPPORTED_PARAMS = {"cutoff": CUTOFF}  # noqa: RUF012  (a test's class)
+
+        @staticmethod
+        def kernel(ranking, *, cutoff):  # noqa: ARG004  (its signature is declared)
+            return sum(grade / 4 for rank, grade in ranking.ranked if rank == 1)
+
+    first_grade = define(_FirstGrade)
+    try:
+        register()
+        assert first_grade.value(Ranking([(1, 3)], judged=[3], num_ret=1)) == 3 / 4
+        assert ir_measures.calc_aggregate([ir_measures.parse_measure("FirstGrade@2")], QRELS, {"q": {"a": 1.0}}) == {
+            first_grade @ 2: 2 / 4
+        }
+        assert parse("first_grade_cut_2") == parse("first_grade@2") == first_grade @ 2
+    finally:
+        del DEFINED["FirstGrade"], measure_registry["FirstGrade"]
