@@ -350,13 +350,13 @@ def _notes(qrels: Qrels, run: Run, look: _Look, rel: float | None, query_sets: s
     if rel is not None:
         notes.append(f"relevant means grade >= {rel} (min_relevance) wherever a measure does not say otherwise")
     if only_run:
-        fate = "count 0 where the mean runs over the run's queries" if "run" in query_sets else "are ignored"
-        notes.append(f"{_queries(only_run)} only in the run and {fate}{_some(only_run)}")
+        fate = "counted as 0 where the mean runs over the run's queries" if "run" in query_sets else "ignored"
+        notes.append(f"{_queries(only_run)} only in the run, {fate}{_some(only_run)}")
     if missing:
-        fate = "are left out" if "qrels" not in query_sets else "count 0"
-        notes.append(f"{_queries(missing)} missing from the run and {fate}{_some(missing)}")
+        fate = "left out" if "qrels" not in query_sets else "counted as 0"
+        notes.append(f"{_queries(missing)} missing from the run, {fate}{_some(missing)}")
     if nothing:
-        notes.append(f"{_queries(nothing)} without a document of grade >= {lowest} and score 0{_some(nothing)}")
+        notes.append(f"{_queries(nothing)} without a document of grade >= {lowest}, counted as 0{_some(nothing)}")
     where = "of the returned documents" if look.depth is None else f"of the documents in the top {look.depth}"
     if look.tied:
         share = look.tied / look.returned
@@ -368,7 +368,7 @@ def _notes(qrels: Qrels, run: Run, look: _Look, rel: float | None, query_sets: s
 
 
 def _queries(query_ids: Sequence[str]) -> str:
-    return "1 query is" if len(query_ids) == 1 else f"{len(query_ids):,} queries are"
+    return "1 query" if len(query_ids) == 1 else f"{len(query_ids):,} queries"
 
 
 def _some(query_ids: Iterable[str]) -> str:

@@ -110,7 +110,7 @@ def test_raising_a_relevant_document_over_a_non_relevant_one_never_hurts(uncut, 
     if not measure.raising_helps or measure.arguments.get("judged_only") or not ranking.ranked:
         return
     rank, grade = data.draw(st.sampled_from(ranking.ranked))
-    taken = {place: g for place, g in ranking.ranked}
+    taken = dict(ranking.ranked)
     above = [p for p in range(1, rank) if taken.get(p, 0) == 0]
     if grade == 0 or not above:
         return
@@ -157,9 +157,7 @@ def test_a_measure_is_what_its_print_says(measure):
         assert ir_measures.parse_measure(str(measure)) == measure
 
 
-weights = st.dictionaries(
-    st.one_of(st.integers(1, 9), st.floats(0.1, 9)), st.floats(0, 1), min_size=1, max_size=4
-)
+weights = st.dictionaries(st.one_of(st.integers(1, 9), st.floats(0.1, 9)), st.floats(0, 1), min_size=1, max_size=4)
 
 
 @given(weights, weights)

@@ -9,7 +9,6 @@ import ir_measures
 import numpy as np
 import pytest
 from ir_measures import AP, P, nDCG
-from pytest import approx
 
 from permed_measures import GWAP, Coverage, InputError, ListAP, ListNDCG, ParamError, evaluate, parse
 from permed_measures.measures import DEFINED, parse_all, parse_trec_name
@@ -32,25 +31,29 @@ AT = {1: 0.5, 3: 0.5 + 2 / 3, 5: 0.5 + 2 / 3 + 3 / 5 * 0.5, 10: 0.5 + 2 / 3 + 3 
 def test_the_worked_example(k):
     found = {1: 1, 3: 2, 5: 3, 10: 3}[k]
     best = {1: 1, 3: 1 + 1 + 0.5, 5: 1 + 1 + 0.5 + 0.5, 10: 1 + 1 + 0.5 + 0.5}[k]
-    assert value(GWAP @ k) == approx(AT[k] / 4, abs=1e-15)
-    assert value(GWAP(norm="retrieved") @ k) == approx(AT[k] / found, abs=1e-15)
-    assert value(GWAP(norm="cutoff") @ k) == approx(AT[k] / min(4, k), abs=1e-15)
-    assert value(GWAP(norm="ideal") @ k) == approx(AT[k] / best, abs=1e-15)
+    assert value(GWAP @ k) == pytest.approx(AT[k] / 4, abs=1e-15)
+    assert value(GWAP(norm="retrieved") @ k) == pytest.approx(AT[k] / found, abs=1e-15)
+    assert value(GWAP(norm="cutoff") @ k) == pytest.approx(AT[k] / min(4, k), abs=1e-15)
+    assert value(GWAP(norm="ideal") @ k) == pytest.approx(AT[k] / best, abs=1e-15)
 
 
 def test_the_worked_example_of_ndcg():
     dcg = 1 / log2(2) + 3 / log2(4) + 1 / log2(6)
     ideal = 3 / log2(2) + 3 / log2(3) + 1 / log2(4) + 1 / log2(5)
-    assert value(nDCG(dcg="exp-log2") @ 10) == approx(dcg / ideal, abs=1e-15) == approx(0.4957276125706667, abs=1e-15)
+    assert (
+        value(nDCG(dcg="exp-log2") @ 10)
+        == pytest.approx(dcg / ideal, abs=1e-15)
+        == pytest.approx(0.4957276125706667, abs=1e-15)
+    )
     assert value(P @ 1) == 1.0
 
 
 def test_weights():
     hits = 0.3 + 2 / 3 * 0.9 + 3 / 5 * 0.3
-    assert value(GWAP(weights={1: 0.3, 2: 0.9}) @ 10) == approx(hits / 4)
-    assert value(GWAP(weights={1: 0.3, 2: 0.9}, norm="ideal") @ 10) == approx(hits / (0.9 + 0.9 + 0.3 + 0.3))
+    assert value(GWAP(weights={1: 0.3, 2: 0.9}) @ 10) == pytest.approx(hits / 4)
+    assert value(GWAP(weights={1: 0.3, 2: 0.9}, norm="ideal") @ 10) == pytest.approx(hits / (0.9 + 0.9 + 0.3 + 0.3))
     # rel=2: only a (rank 3) and e are relevant, and grade 1 needs no weight
-    assert value(GWAP(weights={2: 0.9}, rel=2) @ 10) == approx(1 / 3 * 0.9 / 2)
+    assert value(GWAP(weights={2: 0.9}, rel=2) @ 10) == pytest.approx(1 / 3 * 0.9 / 2)
 
 
 def test_the_ideal_takes_the_heaviest_documents_when_weights_do_not_follow_grades():
@@ -60,12 +63,14 @@ def test_the_ideal_takes_the_heaviest_documents_when_weights_do_not_follow_grade
 
 def test_float_grades_are_exact():
     qrels, run = {"q": {"a": 7.5, "b": 2.5, "c": 0.4}}, {"q": ["c", "a", "b"]}
-    assert value(GWAP(max_rel=10), qrels, run) == approx((1 / 2 * 0.75 + 2 / 3 * 0.25) / 2)
+    assert value(GWAP(max_rel=10), qrels, run) == pytest.approx((1 / 2 * 0.75 + 2 / 3 * 0.25) / 2)
     gain = {"a": 2**7.5 - 1, "b": 2**2.5 - 1, "c": 2**0.4 - 1}
     dcg = gain["c"] + gain["a"] / log2(3) + gain["b"] / 2
     ideal = gain["a"] + gain["b"] / log2(3) + gain["c"] / 2
-    assert value(nDCG(dcg="exp-log2") @ 10, qrels, run) == approx(dcg / ideal)
-    assert value(nDCG @ 10, qrels, run) == approx((0.4 + 7.5 / log2(3) + 2.5 / 2) / (7.5 + 2.5 / log2(3) + 0.4 / 2))
+    assert value(nDCG(dcg="exp-log2") @ 10, qrels, run) == pytest.approx(dcg / ideal)
+    assert value(nDCG @ 10, qrels, run) == pytest.approx(
+        (0.4 + 7.5 / log2(3) + 2.5 / 2) / (7.5 + 2.5 / log2(3) + 0.4 / 2)
+    )
     assert value(Coverage(rel=7.5) @ 1, qrels, run) == 0.0
     assert value(Coverage(rel=7.5) @ 2, qrels, run) == 1.0
 
@@ -73,33 +78,32 @@ def test_float_grades_are_exact():
 @pytest.mark.parametrize("top", [60, 900, 1000, 1001, 1023, 1024, 5000])
 def test_exponential_gain_of_any_grade(top):
     qrels, run = {"q": {"a": top, "b": top - 1}}, {"q": ["b", "a"]}
-    # (2^(t-1) - 1 + (2^t - 1)/log2(3)) / (2^t - 1 + (2^(t-1) - 1)/log2(3)), exactly
     high, low = Fraction(2**top - 1), Fraction(2 ** (top - 1) - 1)
     discount = Fraction(log2(3))
     expected = float((low + high / discount) / (high + low / discount))
-    assert value(nDCG(dcg="exp-log2") @ 10, qrels, run) == approx(expected, abs=1e-14)
+    assert value(nDCG(dcg="exp-log2") @ 10, qrels, run) == pytest.approx(expected, abs=1e-14)
 
 
 def test_negative_grades_are_judged_and_gain_nothing():
     qrels, run = {"q": {"a": -2, "b": 1}}, {"q": ["a", "b"]}
-    assert value(nDCG(dcg="exp-log2"), qrels, run) == approx(1 / log2(3))
-    assert value(ListNDCG, qrels, run) == approx(1 / log2(3))
-    assert value(GWAP, qrels, run) == approx(1 / 2 * 0.5 / 1)
+    assert value(nDCG(dcg="exp-log2"), qrels, run) == pytest.approx(1 / log2(3))
+    assert value(ListNDCG, qrels, run) == pytest.approx(1 / log2(3))
+    assert value(GWAP, qrels, run) == pytest.approx(1 / 2 * 0.5 / 1)
 
 
 def test_list_ndcg_looks_past_its_cutoff():
     qrels, run = {"q": {"a": 1, "b": 3}}, {"q": ["a", "x", "b"]}
-    assert value(ListNDCG @ 1, qrels, run) == approx(1 / 3)
-    assert value(ListNDCG(dcg="exp-log2") @ 1, qrels, run) == approx(1 / 7)
+    assert value(ListNDCG @ 1, qrels, run) == pytest.approx(1 / 3)
+    assert value(ListNDCG(dcg="exp-log2") @ 1, qrels, run) == pytest.approx(1 / 7)
 
 
 def test_identities():
     qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 1}}
     run = {"q": ["b", "a", "x", "c"]}
-    assert value(GWAP(max_rel=1), qrels, run) == value(AP, qrels, run) == approx((1 / 2 + 2 / 4) / 3)
-    assert value(GWAP(max_rel=1) @ 3, qrels, run) == value(AP @ 3, qrels, run) == approx(1 / 2 / 3)
+    assert value(GWAP(max_rel=1), qrels, run) == value(AP, qrels, run) == pytest.approx((1 / 2 + 2 / 4) / 3)
+    assert value(GWAP(max_rel=1) @ 3, qrels, run) == value(AP @ 3, qrels, run) == pytest.approx(1 / 2 / 3)
     assert value(GWAP(max_rel=1, norm="retrieved"), qrels, run) == value(ListAP, qrels, run)
-    assert value(nDCG(dcg="exp-log2"), qrels, run) == approx(value(nDCG, qrels, run))
+    assert value(nDCG(dcg="exp-log2"), qrels, run) == pytest.approx(value(nDCG, qrels, run))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +226,7 @@ def test_parse_wants_one_measure():
 def test_a_grade_above_max_rel_is_never_silent():
     with pytest.raises(InputError, match=r"query 'q', document 'b': grade 3 is above max_rel=2 .* GWAP\(max_rel=3\)"):
         value(GWAP @ 1, {"q": {"a": 1, "b": 3}}, {"q": ["a"]})
-    assert value(GWAP(max_rel=3) @ 1, {"q": {"a": 1, "b": 3}}, {"q": ["a"]}) == approx(1 / 3 / 2)
+    assert value(GWAP(max_rel=3) @ 1, {"q": {"a": 1, "b": 3}}, {"q": ["a"]}) == pytest.approx(1 / 3 / 2)
 
 
 def test_a_relevant_grade_without_a_weight_is_named():

@@ -69,7 +69,7 @@ def test_long_lists(shuffled, depth):
     if shuffled:
         rng.shuffle(values)
     scores = {f"d{i}": float(value) for i, value in enumerate(values)}
-    grades = {f"d{i}": int(grade) for i, grade in zip(rng.choice(1000, 60, replace=False), rng.integers(0, 3, 60))}
+    grades = {f"d{i}": int(rng.integers(0, 3)) for i in rng.choice(1000, 60, replace=False)}
     expected = [hit for hit in ranks_slowly(scores, grades) if depth is None or hit[0] <= depth]
     assert rank(scores, grades, depth=depth).hits(depth) == expected
 

@@ -1,0 +1,157 @@
+"""ir_measures: registration, provider, and what its users call."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import ir_measures
+import pytest
+from ir_measures import AP, RR, Judged, P, nDCG
+from ir_measures.measures import registry as measures
+from ir_measures.providers import registry as providers
+
+import permed_measures
+from permed_measures import GWAP, Coverage, HostError, InputError, ListAP, ListNDCG, register
+
+QRELS = {"q1": {"a": 2, "b": 1}, "q-2": {"c": 2, "d": 1}, "q3": {"e": 1}}
+RUN = {"q1": {"b": 9.0, "a": 8.0}, "q-2": {"x": 5.0, "c": 4.0}}
+EXP = nDCG(dcg="exp-log2") @ 10
+ALL = [GWAP @ 10, Coverage @ 10, ListAP @ 3, ListNDCG(dcg="exp-log2") @ 10, EXP, P @ 1, AP, RR @ 10]
+
+
+def test_one_call_mixes_ours_with_theirs():
+    found = ir_measures.calc(ALL, QRELS, RUN)
+    assert found.aggregated[GWAP @ 10] == pytest.approx((0.75 + 1 / 2 * 1.0 / 2 + 0) / 3)
+    assert found.aggregated[AP] == pytest.approx((1.0 + 1 / 2 / 2 + 0) / 3)
+    assert found.aggregated[P @ 1] == pytest.approx(1 / 3)
+    assert found.aggregated[RR @ 10] == pytest.approx((1 + 1 / 2 + 0) / 3)
+    assert len(found.per_query) == len(ALL) * 3
+    assert ir_measures.calc_aggregate(ALL, QRELS, RUN) == pytest.approx(found.aggregated)
+    assert sorted(map(str, ir_measures.iter_calc(ALL, QRELS, RUN))) == sorted(map(str, found.per_query))
+    assert ir_measures.evaluator(ALL, QRELS).calc_aggregate(RUN) == pytest.approx(found.aggregated)
+
+
+def test_a_measure_calculates_itself():
+    assert (GWAP @ 10).calc_aggregate(QRELS, RUN) == pytest.approx((0.75 + 0.25 + 0) / 3)
+    assert [m.value for m in (GWAP @ 10).iter_calc(QRELS, RUN)] == pytest.approx([0.75, 0.25, 0.0])
+    assert (GWAP @ 10).calc(QRELS, RUN).aggregated == pytest.approx(1 / 3)
+    evaluator = (GWAP @ 10).evaluator(QRELS)
+    assert [evaluator.calc_aggregate(run)[GWAP @ 10] for run in (RUN, {})] == pytest.approx([1 / 3, 0.0])
+
+
+def test_parse_measure():
+    parsed = ir_measures.parse_measure("GWAP(weights={1: 0.3, 2: 1.0}, norm='ideal')@10")
+    assert parsed == GWAP(weights={1: 0.3, 2: 1.0}, norm="ideal") @ 10
+    assert ir_measures.parse_measure("GWMAP@10") == GWAP @ 10
+    assert ir_measures.parse_measure("ListMAP@10") == ListAP @ 10
+
+
+def test_exponential_ndcg_is_ours_with_any_query_id_and_grade():
+    (pair,) = ir_measures.calc([EXP], {"q-1": {"a": 7.5, "b": 40}}, {"q-1": {"a": 2.0, "b": 1.0}}).per_query
+    low, high = 2**7.5 - 1, 2**40 - 1
+    log3 = 1.584962500721156
+    assert pair.value == pytest.approx((low + high / log3) / (high + low / log3), abs=1e-15)
+
+
+def test_exponential_ndcg_does_not_need_perl():
+    order = [provider.NAME for provider in ir_measures.DefaultPipeline.providers]
+    assert order.index("permed") == order.index("gdeval") - 1
+    assert order[:2] == ["runtime", "pytrec_eval"]  # standard measures stay where they were
+
+
+def test_the_provider_by_name_orders_every_measure_alike():
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}  # b stands first: the greater id
+    provider = providers["permed"]
+    assert provider.is_available()
+    assert provider.calc_aggregate([RR @ 10, RR, P @ 1, GWAP(max_rel=1)], qrels, run) == {
+        RR @ 10: 0.5,
+        RR: 0.5,
+        P @ 1: 0.0,
+        GWAP(max_rel=1): 0.5,
+    }
+    assert not provider.supports(Judged @ 10)
+    assert not provider.supports(ir_measures.ERR @ 10)
+
+
+def test_defined_measures_stand_beside_ours():
+    pytest.importorskip("pandas", reason="ir_measures computes these with pandas")
+    size = ir_measures.define_byquery(lambda _, run: float(len(run)), name="Size")
+    assert ir_measures.calc_aggregate([size, GWAP @ 10], {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 0.5}}) == {
+        size: 2.0,
+        GWAP @ 10: 0.5,
+    }
+
+
+def test_errors_pass_through():
+    with pytest.raises(InputError, match="query 'q', document 'a': grade 3 is above max_rel=2"):
+        ir_measures.calc([GWAP @ 10], {"q": {"a": 3}}, {"q": {"a": 1.0}})
+    with pytest.raises(InputError, match="the score is NaN"):
+        ir_measures.calc([GWAP @ 10], {"q": {"a": 1}}, {"q": {"a": float("nan")}})
+
+
+def test_registering_again_changes_nothing():
+    before = [type(provider) for provider in ir_measures.DefaultPipeline.providers]
+    known = dict(measures)
+    register()
+    register()
+    assert [type(provider) for provider in ir_measures.DefaultPipeline.providers] == before
+    assert measures == known
+
+
+def test_reloading_leaves_one_provider():
+    code = """
+import importlib, sys, ir_measures, permed_measures
+for name in [n for n in sys.modules if n.split(".")[0] == "permed_measures"]:
+    importlib.reload(sys.modules[name])
+import permed_measures
+names = [p.NAME for p in ir_measures.DefaultPipeline.providers]
+assert names.count("permed") == 1, names
+for name in [n for n in sys.modules if n.split(".")[0] == "permed_measures"]:
+    del sys.modules[name]
+import permed_measures
+names = [p.NAME for p in ir_measures.DefaultPipeline.providers]
+assert names.count("permed") == 1, names
+print(ir_measures.calc_aggregate([ir_measures.parse_measure("GWAP@10")], {"q": {"a": 2}}, {"q": {"a": 1.0}}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "{GWAP@10: 1.0}\n", done.stderr
+    assert importlib.reload(permed_measures) is permed_measures
+
+
+@pytest.mark.parametrize(("registry", "name"), [(measures, "GWAP"), (measures, "ListMAP"), (providers, "permed")])
+def test_a_name_of_someone_else_is_refused_and_nothing_changes(monkeypatch, registry, name):
+    monkeypatch.setitem(registry, name, object())
+    before = dict(measures), dict(providers), list(ir_measures.DefaultPipeline.providers)
+    with pytest.raises(HostError, match=rf"already has a \w+ '{name}', of builtins.object; nothing was registered"):
+        register()
+    assert (dict(measures), dict(providers), list(ir_measures.DefaultPipeline.providers)) == before
+
+
+def test_an_ir_measures_of_another_shape_is_refused(monkeypatch):
+    monkeypatch.setattr(ir_measures.DefaultPipeline, "providers", ())
+    with pytest.raises(HostError, match=r"ir_measures .* has no list DefaultPipeline.providers; we know versions"):
+        register()
+
+
+def test_pyterrier_experiments():
+    pandas = pytest.importorskip("pandas", reason="PyTerrier needs pandas")
+    pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed")
+    topics = pandas.DataFrame({"qid": ["1", "2"], "query": ["x", "y"]})
+    qrels = pandas.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "c"], "label": [2, 1, 1]})
+    results = pandas.DataFrame(
+        {
+            "qid": ["1", "1", "2"],
+            "docno": ["b", "a", "x"],
+            "score": [2.0, 1.0, 1.0],
+            "rank": [0, 1, 0],
+            "query": list("xxy"),
+        }
+    )
+    table = pt.Experiment(
+        [pt.Transformer.from_df(results)], topics, qrels, eval_metrics=[GWAP @ 10, Coverage @ 10, "map"]
+    )
+    assert table["GWAP@10"].to_list() == pytest.approx([(0.75 + 0) / 2])
+    assert table["Coverage@10"].to_list() == [0.5]
+    assert table["map"].to_list() == pytest.approx([(1.0 + 0) / 2])
