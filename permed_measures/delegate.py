@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytrec_eval
 from ir_measures import Measure
@@ -28,8 +27,7 @@ _MAX_GRADE = 10_000
 """trec_eval keeps an array as long as the highest grade; grades above this one are kept away from it."""
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(NamedTuple):
     """What pytrec_eval is asked for one measure."""
 
     name: str
@@ -116,18 +114,20 @@ def deepest(measure: Measure) -> int | None:
     return _CALLS[measure.NAME](measure).depth
 
 
-@dataclass
 class _Invocation:
     """One RelevanceEvaluator: pytrec_eval takes one relevance level and one beta at a time."""
 
-    rel: float
-    judged_only: bool
-    gains: dict[float, float] | None
-    calls: dict[int, _Call] = field(default_factory=dict)
+    def __init__(self, rel: float, gains: dict[float, float] | None, *, judged_only: bool) -> None:
+        self.rel = rel
+        self.gains = gains
+        self.judged_only = judged_only
+        self.calls: dict[int, _Call] = {}
 
     def evaluate(self, rankings: Sequence[Ranking]) -> Iterator[dict[str, float]]:
         """Yield pytrec_eval's answer for each ranking; an empty one where all its values are 0."""
         calls = self.calls.values()
+        if self.judged_only:  # before anything is cut: a judged document moves up when unjudged ones are taken out
+            rankings = [ranking.judged_only() for ranking in rankings]
         depths = [call.depth for call in calls]
         depth = None if None in depths else max(d for d in depths if d is not None)
         if all(call.zero_without_hits for call in calls):
@@ -140,8 +140,6 @@ class _Invocation:
         calls = self.calls.values()
         exact_length = any(call.counts_returned for call in calls)
         needs_missed = any(call.needs_missed for call in calls)
-        if self.judged_only:
-            rankings = [ranking.judged_only() for ranking in rankings]
         judgements = [_named(ranking, depth, needs_missed=needs_missed) for ranking in rankings]
         if self.gains is not None:
             gains = self.gains
@@ -183,7 +181,7 @@ def delegate(measures: Sequence[Measure], rankings: Sequence[Ranking]) -> list[l
         gains = _gains(measure)
         beta = call.name if call.answer else None
         key = (rel, judged_only, call.cut, beta, call.threshold, repr(gains))
-        invocations.setdefault(key, _Invocation(rel, judged_only, gains)).calls[index] = call
+        invocations.setdefault(key, _Invocation(rel, gains, judged_only=judged_only)).calls[index] = call
     for index, ours in by_kernel:
         columns[index] = [ours.value(ranking) for ranking in rankings]
     for start in range(0, len(rankings), _BATCH):

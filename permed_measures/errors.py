@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,8 @@ class HostError(RuntimeError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return " Did you mean …?" with the nearest known words, or all of them when none is near."""
+    import difflib  # noqa: PLC0415  (only for messages)
+
     words = sorted(set(known))
     near = difflib.get_close_matches(word, words, n=3, cutoff=0.6)
     if not near:

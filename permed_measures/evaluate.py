@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ir_measures
 from ir_measures import Measure, Metric
@@ -20,6 +18,9 @@ from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, canonical
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import Ranking, order
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _NAMED_IN_A_NOTE = 5
 
@@ -197,6 +198,8 @@ class Evaluation:
 
     def to_json(self, *, by_query: bool = False, notes: bool = False, indent: int | None = 2) -> str:
         """Return :meth:`to_dict` as JSON text."""
+        import json  # noqa: PLC0415  (not needed by those who import the package)
+
         return json.dumps(self.to_dict(by_query=by_query, notes=notes), indent=indent, ensure_ascii=False)
 
     def to_dataframe(self, kind: str = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)

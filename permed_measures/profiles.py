@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.measures import parse
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 QUERY_SETS = ("qrels", "run", "both")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One measure of a profile: what it is, what it is called there, over which queries its mean runs."""
 
     measure: Measure
@@ -28,8 +29,7 @@ class Entry:
     queries: str = "qrels"
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A level to reach, and the level that is excellent; latency and cost fall, quality rises."""
 
     name: str
@@ -147,6 +147,8 @@ def load_profile(profile: str | Path | Profile) -> Profile:
         return profile
     if str(profile) in PROFILES:
         return PROFILES[str(profile)]
+    from pathlib import Path  # noqa: PLC0415  (slow to import, and most profiles are named)
+
     path = Path(profile)
     if path.suffix != ".toml":
         msg = f"unknown profile {str(profile)!r}; a profile of your own is a file ending in .toml."

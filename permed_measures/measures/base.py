@@ -6,8 +6,8 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ir_measures import Measure, ParamInfo
 
@@ -138,13 +138,12 @@ CUTOFF = Param("int", desc="how many documents of the list are looked at; all of
 REL = Param("number", default=1, above=0, desc="the lowest grade that is relevant")
 
 
-@dataclass(frozen=True)
-class HostName:
+class HostName(NamedTuple):
     """A measure's name where parameters cannot be written: in ranx and in trec_eval-style names."""
 
     name: str
     label: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = MappingProxyType({})
     cut: str = "_cut"
     """What trec_eval-style names put before the cut-off: gwmap_cut_10, but coverage_10."""
 

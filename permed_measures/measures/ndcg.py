@@ -54,7 +54,8 @@ def _scaled_gain(grade: float, best: float) -> float:
 
 def _dcg(hits: list[tuple[int, float]], dcg: str) -> float:
     if dcg == "exp-log2":
-        return sum([(2.0**grade - 1.0) / log2(rank + 1) for rank, grade in hits if grade > 0])
+        gains: list[float] = [(2.0**grade - 1.0) / log2(rank + 1) for rank, grade in hits if grade > 0]
+        return sum(gains)
     return sum([grade / log2(rank + 1) for rank, grade in hits if grade > 0])
 
 
