@@ -1,0 +1,151 @@
+"""``permed-measures compare``: runs against a baseline."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from permed_measures.compare import CORRECTIONS, TESTS, Progress, compare, run_name
+from permed_measures.errors import ParamError
+from permed_measures.groups import read_pairs
+from permed_measures.output import write_whole
+from permed_measures.profiles import QUERY_SETS
+from permed_measures.report import render
+
+FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
+
+
+@click.command(short_help="Compare runs with a baseline: changes, intervals, tests, a report.")
+@click.argument("qrels", type=click.Path(dir_okay=False))
+@click.argument("baseline", type=click.Path(dir_okay=False))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(dir_okay=False))
+@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
+@click.option("--profile", metavar="NAME|FILE.toml", help="A named set of measures.  [default: permed]")
+@click.option("--name", "names", multiple=True, help="The name of the baseline, of the first run, … in the tables.")
+@click.option("--describe", metavar="FILE", help="Descriptions of runs: name, tab, text on each line, or JSON.")
+@click.option("--group", "groups", metavar="turn|conversation|REGEX|FILE", help="Break the table down by query.")
+@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="The test that decides.")
+@click.option(
+    "--correction",
+    type=click.Choice(list(CORRECTIONS)),
+    default="holm",
+    show_default=True,
+    help="For the number of comparisons: Holm, Benjamini-Hochberg, none.",
+)
+@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
+@click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+@click.option("--p-imp-cutoff", type=click.IntRange(1), metavar="K", help="How deep P-imp looks.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of tests and intervals.")
+@click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Bootstrap draws.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
+@click.option("--html", metavar="FILE", help="Also write one self-contained page.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
+def command(  # noqa: PLR0913  (one parameter per option)
+    *,
+    qrels: str,
+    baseline: str,
+    runs: Sequence[str],
+    measures: Sequence[str],
+    profile: str | None,
+    names: Sequence[str],
+    describe: str | None,
+    groups: str | None,
+    test: str,
+    correction: str,
+    min_relevance: float | None,
+    queries: str | None,
+    p_imp_cutoff: int | None,
+    alpha: float,
+    resamples: int,
+    seed: int,
+    form: str,
+    brief: bool,
+    html: str | None,
+    output: str | None,
+) -> None:
+    r"""Compare RUNS with the BASELINE, query by query.
+
+    For each measure: means, the change and the gain (its share of the baseline's mean) with an interval, three paired
+    tests, a correction for their number, wins, ties and losses, the effect size, P-imp, and what can be concluded.
+
+    \b
+    Examples:
+      permed-measures compare qrels.jsonl retrieved.jsonl profile_query.jsonl query_only.jsonl
+      permed-measures compare qrels.jsonl retrieved.jsonl reranked.jsonl --html report.html
+      permed-measures compare qrels.txt bm25.run dense.run -m 'nDCG@10 AP' --test randomization
+      permed-measures compare qrels.jsonl a.jsonl b.jsonl --group turn --format csv -o by_turn.csv
+      permed-measures compare qrels.jsonl no_long.jsonl no_sequential.jsonl no_working.jsonl \
+          --describe descriptions.tsv --brief --format markdown
+    """
+    if not measures and profile is None:
+        profile = "permed"
+    sources = _named([baseline, *runs], names)
+    first, *others = sources
+    with shown_progress() as progress:
+        comparison = compare(
+            qrels,
+            baseline,
+            {name: sources[name] for name in others},
+            list(measures) or None,
+            profile=profile,
+            min_relevance=min_relevance,
+            queries=queries,
+            test=test,
+            correction=correction,
+            groups=groups,
+            seed=seed,
+            alpha=alpha,
+            resamples=resamples,
+            p_imp_cutoff=p_imp_cutoff,
+            baseline_name=first,
+            descriptions=None if describe is None else _descriptions(describe, list(sources)),
+            progress=progress,
+        )
+    report = render(comparison, "text" if form == "table" else form, brief=brief)
+    if html is not None:
+        write_whole(html, render(comparison, "html"))
+    if output is None:
+        click.echo(report, nl=False)
+    else:
+        write_whole(output, report)
+
+
+def _named(paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    if len(names) > len(paths):
+        raise ParamError(f"{len(names)} names for {len(paths)} runs, the baseline included")
+    chosen = [*names, *(run_name(path, path) for path in paths[len(names) :])]
+    if len(set(chosen)) < len(chosen):
+        # files of one name in several folders: the folder tells them apart
+        chosen = [*names, *(str(Path(path).with_suffix("")) for path in paths[len(names) :])]
+    again = next((name for name in chosen if chosen.count(name) > 1), None)
+    if again is not None:
+        raise ParamError(f"two runs are called {again!r}; give each a name with --name, the baseline's first")
+    return dict(zip(chosen, paths, strict=True))
+
+
+def _descriptions(path: str, names: Sequence[str]) -> dict[str, str]:
+    """Read the descriptions of these runs; one file may serve several tables."""
+    described = {name: text for name, text in read_pairs(path).items() if name in names}
+    if not described:
+        raise ParamError(f"{path}: none of the runs {', '.join(names)} is described there")
+    return described
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress | None]:
+    """Show a bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415  (only on a terminal)
+    from rich.progress import Progress as Bar  # noqa: PLC0415  (likewise)
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)

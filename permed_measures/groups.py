@@ -1,0 +1,137 @@
+"""Queries in groups: by conversation, by turn, by a regular expression, or as a file says."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+
+from permed_measures.errors import InputError, ParamError
+
+Groups = str | PathLike[str] | Mapping[str, str]
+
+_NO_GROUP = "no group"
+
+
+def conversation(query_id: str) -> str:
+    """Return what stands before the first ``_``.
+
+    >>> conversation("12_3"), conversation("12_3_1"), conversation("q")
+    ('12', '12', 'q')
+    """
+    return query_id.partition("_")[0]
+
+
+def turn(query_id: str) -> str:
+    """Return the number after the last ``_``.
+
+    >>> turn("12_3"), turn("12_a_03"), turn("q"), turn("12_x")
+    ('3', '3', 'no turn', 'no turn')
+    """
+    _, mark, number = query_id.rpartition("_")
+    return str(int(number)) if mark and number.isdecimal() else "no turn"
+
+
+_BY_NAME: dict[str, Callable[[str], str]] = {"conversation": conversation, "turn": turn}
+
+
+def grouped(query_ids: Iterable[str], groups: Groups) -> dict[str, list[str]]:
+    """Return {group: [query_id, …]}, the groups in the order of their names, numbers by size.
+
+    ``groups`` is 'turn', 'conversation', a dict or a file of query ids and groups, or a regular expression: its first
+    parenthesis, or all that it matches, is the group.
+
+    >>> grouped(["1_10", "1_9", "2_9"], "turn")
+    {'9': ['1_9', '2_9'], '10': ['1_10']}
+    >>> grouped(["en-1", "de-1", "7"], r"^([a-z]+)-")
+    {'de': ['de-1'], 'en': ['en-1'], 'no group': ['7']}
+    """
+    name_of = _naming(groups)
+    members: dict[str, list[str]] = {}
+    for query_id in query_ids:
+        members.setdefault(name_of(query_id), []).append(query_id)
+    if set(members) == {_NO_GROUP}:
+        kind = "no query is in it" if _is_table(groups) else "it is no file, and matches no query as an expression"
+        first = next(iter(members[_NO_GROUP]))
+        raise InputError(f"groups {str(groups)!r}: {kind} (the first query is {first!r})")
+    return {name: members[name] for name in sorted(members, key=_natural)}
+
+
+def _is_table(groups: Groups) -> bool:
+    return isinstance(groups, (Mapping, PathLike)) or (groups not in _BY_NAME and _is_file(str(groups)))
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # too long for a path, or with a NUL
+        return False
+
+
+def _naming(groups: Groups) -> Callable[[str], str]:
+    if _is_table(groups):
+        table = groups if isinstance(groups, Mapping) else read_pairs(str(groups))
+        return lambda query_id: str(table.get(query_id, _NO_GROUP))
+    name = str(groups)
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    try:
+        pattern = re.compile(name)
+    except re.error as error:
+        known = ", ".join(map(repr, _BY_NAME))
+        msg = f"groups {name!r} is none of {known}, no file, and no regular expression: {error}"
+        raise ParamError(msg) from None
+
+    def matched(query_id: str) -> str:
+        match = pattern.search(query_id)
+        if match is None:
+            return _NO_GROUP
+        return (match[1] if pattern.groups else match[0]) or _NO_GROUP
+
+    return matched
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Order 9 before 10, and queries without a group last."""
+    if name in (_NO_GROUP, "no turn"):
+        return [(2, 0, name)]
+    parts = re.findall(r"\d+|\D+", name)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
+
+
+def read_pairs(path: str | Path) -> dict[str, str]:
+    """Read names and texts, two columns with tabs or commas between, or one JSON object: groups, descriptions."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"it is not UTF-8: {error}", path=path) from error
+    if text.lstrip().startswith("{"):
+        return _json_pairs(text, path)
+    pairs: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = line.split("\t") if "\t" in line else next(csv.reader([line], skipinitialspace=True))
+        if len(fields) != 2:  # noqa: PLR2004  (a name and its text)
+            raise InputError(f"{len(fields)} fields, a line has 2: name, tab, text: {line!r}", path=path, line=number)
+        name, value = (field.strip() for field in fields)
+        if name in pairs:
+            raise InputError(f"{name!r} stands there twice", path=path, line=number)
+        pairs[name] = value
+    return pairs
+
+
+def _json_pairs(text: str, path: str | Path) -> dict[str, str]:
+    try:
+        pairs = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}", path=path) from error
+    for name, value in pairs.items():
+        if not isinstance(value, (str, int)):
+            raise InputError(f"{name!r} has {value!r}; each name has a text", path=path)
+    return {name: str(value) for name, value in pairs.items()}
