@@ -1,4 +1,4 @@
-"""JSON, strictly: a key that stands twice is an error, and so is NaN; ids are strings or whole numbers."""
+"""JSON, strictly: a key that stands twice is an error; ids are strings or whole numbers."""
 
 from __future__ import annotations
 
@@ -8,28 +8,51 @@ from typing import Any
 
 from permed_measures.measures.base import canonical
 
+_SHOWN = 60
+
+
+class JSONSyntaxError(ValueError):
+    """Text that is not JSON; ``line`` is the line within the text."""
+
+    def __init__(self, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+
 
 def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
     """Read JSON text; ValueError tells what is wrong."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}" if "\n" in text.strip() else f"column {error.colno}"
-        msg = f"not JSON ({error.msg}, {place})"
-        raise ValueError(msg) from None
+        msg = f"not JSON ({error.msg}, column {error.colno})"
+        raise JSONSyntaxError(msg, error.lineno) from None
     except RecursionError:
         msg = "JSON nested too deeply"
-        raise ValueError(msg) from None
+        raise JSONSyntaxError(msg) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        again = next(key for place, key in enumerate(keys) if key in keys[:place])
-        msg = f"the key {again!r} stands twice in one JSON object"
+        msg = f"the key {first_repeated(key for key, _ in pairs)!r} stands twice in one JSON object"
         raise ValueError(msg)
     return made
+
+
+def first_repeated(values: Any) -> Any:  # noqa: ANN401  (an iterable of hashable values, and one of them)
+    """Return the first value that was there before."""
+    seen = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def kind(value: Any) -> str:  # noqa: ANN401  (any JSON value)
+    """Return what JSON calls a value."""
+    names = {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number"}
+    return names.get(type(value), "null")
 
 
 def as_id(value: Any, name: str) -> str:  # noqa: ANN401  (checked here)
@@ -46,7 +69,7 @@ def as_id(value: Any, name: str) -> str:  # noqa: ANN401  (checked here)
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    msg = f"the {name} {_short(value)} is a JSON {type(value).__name__}; ids are strings or whole numbers"
+    msg = f"the {name} {_short(value)} is a JSON {kind(value)}; ids are strings or whole numbers"
     raise ValueError(msg)
 
 
@@ -63,7 +86,7 @@ def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
     """Return a score; ValueError where it is not a number, or NaN."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         msg = f"document {doc_id!r}: the score {_short(value)} is not a number"
-        raise ValueError(msg)
+        raise ValueError(msg)  # noqa: TRY004  (readers add file and line to a ValueError)
     if math.isnan(value):
         msg = f"document {doc_id!r}: the score is NaN; a ranking needs a number for every document"
         raise ValueError(msg)
@@ -72,4 +95,4 @@ def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
 
 def _short(value: Any) -> str:  # noqa: ANN401  (anything)
     text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"  # noqa: PLR2004  (fits in one line of a message)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

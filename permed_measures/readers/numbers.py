@@ -1,4 +1,4 @@
-"""Grades and scores as files write them."""
+"""Grades and scores as text files write them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ def grade_of(text: str | bytes) -> int | float:
     >>> grade_of(b"2"), grade_of("2.0"), grade_of("7.5")
     (2, 2, 7.5)
     """
+    written = text.encode() if isinstance(text, str) else text  # bytes: the digits of ASCII only
     try:
-        return int(_plain(text))
+        return int(written)
     except ValueError:
         pass
     try:
-        return canonical(float(_plain(text)))
+        return canonical(float(written))
     except ValueError:
-        msg = f"the grade {_shown(text)} is not a finite number"
+        msg = f"the grade {_shown(written)} is not a finite number"
         raise ValueError(msg) from None
 
 
@@ -30,10 +31,11 @@ def score_of(text: str | bytes) -> float:
     >>> score_of("1e3"), score_of(b"-inf")
     (1000.0, -inf)
     """
+    written = text.encode() if isinstance(text, str) else text  # bytes: the digits of ASCII only
     try:
-        score = float(_plain(text))
+        score = float(written)
     except ValueError:
-        msg = f"the score {_shown(text)} is not a number"
+        msg = f"the score {_shown(written)} is not a number"
         raise ValueError(msg) from None
     if math.isnan(score):
         msg = "the score is NaN; a ranking needs a number for every document"
@@ -41,12 +43,5 @@ def score_of(text: str | bytes) -> float:
     return score
 
 
-def _plain(text: str | bytes) -> str | bytes:
-    # Python reads 1_000 as a number; no other tool does
-    if ("_" in text) if isinstance(text, str) else (b"_" in text):
-        raise ValueError(text)
-    return text
-
-
-def _shown(text: str | bytes) -> str:
-    return repr(text.decode(errors="replace") if isinstance(text, bytes) else text)
+def _shown(text: bytes) -> str:
+    return repr(text.decode(errors="replace"))

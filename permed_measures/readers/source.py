@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,51 +13,55 @@ from typing import IO
 
 from permed_measures.errors import InputError
 
-BLOCK = 1 << 23
+BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
 
 
 class Source:
-    """A file to read. Every failure to read it is an InputError that names it."""
+    """A file to read, or a pipe, which is read into memory. Every failure is an InputError that names it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(fspath(path))
-        with self._open_plain() as file:
-            self.start = file.read(4)
-        self.is_gzip = self.start.startswith(_GZIP)
+        self._piped: bytes | None = None
+        try:
+            with self.path.open("rb") as file:
+                if self.path.is_file():
+                    start = file.read(len(_GZIP))
+                else:  # a pipe can be read once
+                    self._piped = start = file.read()
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            raise self._unreadable(error) from error
+        self.is_gzip = start.startswith(_GZIP)
 
     @property
     def suffix(self) -> str:
         """The last suffix, in lower case, ``.gz`` left out."""
-        name = self.path.name.lower().removesuffix(".gz")
-        return Path(name).suffix
+        return Path(self.path.name.lower().removesuffix(".gz")).suffix
 
+    @property
     def size(self) -> int:
-        """Bytes on disk; 0 for what is not a regular file."""
-        return self.path.stat().st_size if self.path.is_file() else 0
+        """Bytes on disk."""
+        return self.path.stat().st_size if self._piped is None else len(self._piped)
 
-    @contextmanager
-    def _open_plain(self) -> Iterator[IO[bytes]]:
-        try:
-            with self.path.open("rb") as file:
-                yield file
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror or error}", path=self.path) from error
+    def _unreadable(self, error: Exception) -> InputError:
+        return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=self.path)
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open the content, decompressed."""
-        with self._open_plain() as plain:
-            if not self.is_gzip:
-                yield plain
-                return
-            try:
-                with gzip.open(plain) as file:
+        try:
+            with self.path.open("rb") if self._piped is None else io.BytesIO(self._piped) as plain:
+                if not self.is_gzip:
+                    yield plain
+                    return
+                with gzip.GzipFile(fileobj=plain) as file:
                     yield file  # type: ignore[misc]  # a GzipFile is read like any other binary file
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise InputError(f"a broken gzip file: {error}", path=self.path) from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"a broken gzip file: {error}", path=self.path) from error
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def head(self, size: int = 1 << 16) -> bytes:
         """Return the first bytes."""
@@ -73,18 +78,17 @@ class Source:
         return self.decode(self.content(), 1)
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
-        """Yield (number of its first line, whole lines); line ends are line feeds."""
+        """Yield (number of its first line, whole lines without the last line feed)."""
         line = 1
         rest = b""
         with self.open() as file:
-            first = True
-            while chunk := file.read(size):
-                data = rest + (chunk.removeprefix(_BOM) if first else chunk)
-                first = False
-                whole, feed, rest = data.rpartition(b"\n")
+            data = file.read(size).removeprefix(_BOM)
+            while data:
+                whole, feed, rest = (rest + data).rpartition(b"\n")
                 if feed:
                     yield line, whole
                     line += whole.count(b"\n") + 1
+                data = file.read(size)
         if rest:
             yield line, rest
 

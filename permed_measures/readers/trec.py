@@ -1,136 +1,167 @@
 """TREC qrels (query, iteration, document, grade) and runs (query, Q0, document, rank, score, tag).
 
-Fields are separated by any white space; blank lines and lines that start with ``#`` are comments.
+Fields are separated by any white space; blank lines and lines that start with ``#`` are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from permed_measures.errors import InputError
 from permed_measures.readers.numbers import grade_of, score_of
 from permed_measures.readers.source import Source, shown
 
 NAME = "trec"
-DESCRIPTION = "TREC qrels (query iteration document grade) or run (query Q0 document rank score tag)"
-SUFFIXES = (".trec", ".qrels", ".qrel", ".run", ".res")
-FIELDS = {"qrels": 4, "run": 6}
-VALUE_FIELD = {"qrels": 3, "run": 4}
+DESCRIPTION = "TREC qrels (query iteration document grade) or a run (query Q0 document rank score tag)"
+SUFFIXES = (".trec", ".qrels", ".qrel", ".run", ".res", ".txt")
+ROWS = True
+
+_FIELDS = {"qrels": 4, "run": 6}
+_VALUE = {"qrels": 3, "run": 4}
+_LINE_END = "\0"
+_SPLIT_BY_STR_ONLY = (b"\x1c", b"\x1d", b"\x1e", b"\x1f")
+"""White space to str.split(), not to bytes.split(), nor to trec_eval."""
 
 
 def fits(head: bytes) -> bool:
     """Whether the first line that is not a comment has the fields of a TREC file."""
-    fields = next((line.split() for line in head.split(b"\n") if _is_data(line)), [])
-    if len(fields) not in FIELDS.values() or fields[0][:1] in b"{[":
+    fields = next((line.split() for line in head.split(b"\n") if is_data(line)), [])
+    what = next((what for what, count in _FIELDS.items() if count == len(fields)), None)
+    if what is None:
         return False
-    value = fields[3] if len(fields) == FIELDS["qrels"] else fields[4]
     try:
-        float(value)
+        float(fields[_VALUE[what]])
     except ValueError:
         return False
     return True
 
 
-def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
-    """Return {query_id: {doc_id: grade or score}}."""
-    table = _Table(source, what)
-    for first, block in source.blocks():
-        table.add(first, block)
-    return table.groups
-
-
-def _is_data(line: bytes) -> bool:
+def is_data(line: bytes) -> bool:
+    """Whether a line is neither blank nor a comment."""
     stripped = line.lstrip()
     return bool(stripped) and not stripped.startswith(b"#")
 
 
-class _Table:
-    """Takes blocks of lines: all of a block at once when it is sound, line by line to say what is wrong with it."""
-
-    def __init__(self, source: Source, what: str) -> None:
-        self.source = source
-        self.what = what
-        self.parse: Callable[[bytes], int | float] = grade_of if what == "qrels" else score_of
-        self.groups: dict[str, dict[str, Any]] = {}
-        self.rows = 0
-
-    def add(self, first: int, block: bytes) -> None:
-        lines = block.split(b"\n")
-        rows = list(map(bytes.split, lines))
-        if b"#" in block or not all(rows):
-            rows = [row for row in rows if row and not row[0].startswith(b"#")]
-        if not rows:
-            return
-        if set(map(len, rows)) != {FIELDS[self.what]}:
-            raise self._fault(first, lines)
-        columns = list(zip(*rows, strict=True))
-        values = self._values(columns[VALUE_FIELD[self.what]])
-        if values is None:
-            raise self._fault(first, lines)
-        groups, last, group = self.groups, None, {}
-        rows_before = sum(map(len, groups.values()))
-        for query_id, doc_id, value in zip(
-            self._ids(columns[0], first, block), self._ids(columns[2], first, block), values, strict=True
-        ):
+def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    """Return {query_id: {doc_id: grade or score}}."""
+    groups: dict[str, dict[str, Any]] = {}
+    count = 0
+    for first, block in source.blocks():
+        query_ids, doc_ids, values = _columns(source, what, first, block)
+        last, group = None, {}
+        for query_id, doc_id, value in zip(query_ids, doc_ids, values, strict=True):
             if query_id != last:
                 group = groups.setdefault(query_id, {})
                 last = query_id
             group[doc_id] = value
-        if sum(map(len, groups.values())) - rows_before != len(rows):
-            raise self._fault_of_pairs(first)
+        count += len(values)
+    if sum(map(len, groups.values())) != count:
+        raise _repetition(source)
+    return groups
 
-    def _values(self, column: Sequence[bytes]) -> list[int | float] | None:
+
+def _columns(source: Source, what: str, first: int, block: bytes) -> tuple[Sequence[str], Sequence[str], Sequence[Any]]:
+    """Return query ids, document ids and values of a block, all at once when every line of it is sound."""
+    lines = block.split(b"\n")
+    if b"#" in block or not all(lines) or any(map(bytes.isspace, lines)):
+        lines = [line for line in lines if is_data(line)]
+    if not lines:
+        return (), (), ()
+    marked = f" {_LINE_END} ".encode().join(lines)
+    fields: list[Any]
+    if marked.isascii() and not any(char in marked for char in _SPLIT_BY_STR_ONLY):
+        fields = marked.decode().split()
+        line_end: Any = _LINE_END
+    else:
+        fields = marked.split()
+        line_end = _LINE_END.encode()
+    step = _FIELDS[what] + 1
+    between = fields[step - 1 :: step]
+    if len(fields) != step * len(lines) - 1 or between.count(line_end) != len(lines) - 1:
+        raise _fault(source, what, first, block)
+    values = _values(fields[_VALUE[what] :: step], what)
+    if values is None:
+        raise _fault(source, what, first, block)
+    if line_end == _LINE_END:
+        return fields[::step], fields[2::step], values
+    source.decode(block, first)  # an error names the line
+    query_ids, doc_ids = (b"\n".join(ids).decode().split("\n") for ids in (fields[::step], fields[2::step]))
+    return query_ids, doc_ids, values
+
+
+def _values(column: Sequence[Any], what: str) -> list[int | float] | None:
+    """Return the numbers; None when one of them is none."""
+    try:
+        if what == "qrels":
+            known = {text: grade_of(text) for text in set(column)}
+            return [known[text] for text in column]
+        values = list(map(float, column))
+    except ValueError:
+        return None
+    total = sum(values)  # NaN when one of them is, or when opposite infinities meet
+    return None if total != total and any(value != value for value in values) else values
+
+
+def _numbered(first: int, block: bytes) -> Iterator[tuple[int, bytes, list[bytes]]]:
+    for number, line in enumerate(block.split(b"\n"), first):
+        if is_data(line):
+            yield number, line, line.split()
+
+
+def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
+    """Find the line that makes a block unreadable."""
+    source.decode(block, first)
+    expected, at = _FIELDS[what], _VALUE[what]
+    parse: Callable[[bytes], int | float] = grade_of if what == "qrels" else score_of
+    for number, line, fields in _numbered(first, block):
+        if len(fields) != expected:
+            count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+            return source.error(f"{count}, a {what} line has {expected}: {shown(line)}", number)
+        if _LINE_END.encode() in line:
+            return source.error(f"a NUL character: {shown(line)}", number)
         try:
-            if self.what == "qrels":
-                known = {text: grade_of(text) for text in set(column)}
-                return list(map(known.__getitem__, column))
-            values: list[int | float] = list(map(float, column))
-        except ValueError:
-            return None
-        # NaN makes the sum NaN; so do opposite infinities, which are looked at closely then
-        total = sum(values)
-        if total != total and any(value != value for value in values):
-            return None
-        return None if b"_" in b"".join(column) else values
+            parse(fields[at])
+        except ValueError as error:
+            return source.error(f"{error}: {shown(line)}", number)
+    msg = "a block was refused, but every line of it is sound"
+    raise AssertionError(msg)
 
-    def _ids(self, column: Sequence[bytes], first: int, block: bytes) -> list[str]:
-        try:
-            return b"\n".join(column).decode().split("\n")
-        except UnicodeDecodeError:
-            self.source.decode(block, first)  # names the line
-            raise
 
-    def _fault(self, first: int, lines: Sequence[bytes]) -> Exception:
-        """Find what is wrong with a block."""
-        expected, at = FIELDS[self.what], VALUE_FIELD[self.what]
-        for number, line in enumerate(lines, first):
-            if not _is_data(line):
-                continue
-            fields = line.split()
-            if len(fields) != expected:
-                count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-                a_line = "a qrels line" if self.what == "qrels" else "a run line"
-                return self.source.error(f"{count}, {a_line} has {expected}: {shown(line)}", number)
-            try:
-                self.parse(fields[at])
-            except ValueError as error:
-                return self.source.error(f"{error}: {shown(line)}", number)
-        msg = "a block was refused, but every line of it is sound"
-        raise AssertionError(msg)
+def _repetition(source: Source) -> InputError:
+    """Find the line whose query and document stand in the file before."""
+    seen: dict[tuple[bytes, bytes], int] = {}
+    for first, block in source.blocks():
+        for number, line, fields in _numbered(first, block):
+            pair = (fields[0], fields[2])
+            if pair in seen:
+                query_id, doc_id = (field.decode() for field in pair)
+                msg = f"query {query_id!r}, document {doc_id!r} stands in line {seen[pair]} already: {shown(line)}"
+                return source.error(msg, number)
+            seen[pair] = number
+    msg = "pairs were counted twice, but every one of them stands once"
+    raise AssertionError(msg)
 
-    def _fault_of_pairs(self, first: int) -> Exception:
-        """Find the (query, document) that stands in the file twice."""
-        seen: set[tuple[bytes, bytes]] = set()
-        for start, block in self.source.blocks():
-            for number, line in enumerate(block.split(b"\n"), start):
-                if not _is_data(line):
-                    continue
-                fields = line.split()
-                pair = (fields[0], fields[2])
-                if pair in seen:
-                    query_id, doc_id = (field.decode(errors="replace") for field in pair)
-                    msg = f"query {query_id!r}, document {doc_id!r} stands in the file twice: {shown(line)}"
-                    return self.source.error(msg, number)
-                seen.add(pair)
-        msg = f"no pair stands twice, although one was met after line {first}"
-        raise AssertionError(msg)
+
+def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:
+    """Return the file; fields are separated by one space, a run's tag is ``permed``."""
+    lines = []
+    for query_id, group in groups.items():
+        _check_id(query_id, "query")
+        for rank, (doc_id, value) in enumerate(group.items(), 1):
+            _check_id(doc_id, "document")
+            lines.append(
+                f"{query_id} 0 {doc_id} {value!r}\n"
+                if what == "qrels"
+                else f"{query_id} Q0 {doc_id} {rank} {value!r} permed\n"
+            )
+    return "".join(lines).encode()
+
+
+def _check_id(written: str, kind: str) -> None:
+    if len(written.encode().split()) != 1 or written.split() != [written] or "\0" in written:
+        msg = f"the {kind} id {written!r} holds white space: TREC files cannot hold it"
+        raise InputError(msg)
+    if kind == "query" and written.startswith("#"):
+        msg = f"the query id {written!r} starts with '#': in a TREC file its lines would be comments"
+        raise InputError(msg)

@@ -1,0 +1,66 @@
+"""One JSON object of objects, ranx's form: ``{query_id: {doc_id: grade or score}}``; a run may hold lists of ids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from permed_measures.readers.json_text import JSONSyntaxError, as_grade, as_id, as_score, first_repeated, kind, loads
+from permed_measures.readers.source import Source
+
+NAME = "json"
+DESCRIPTION = "one JSON object {query_id: {doc_id: grade or score}}; lists of ids are rankings, or relevant documents"
+SUFFIXES = (".json",)
+ROWS = False
+
+
+def fits(head: bytes) -> bool:
+    """Whether the file is an object that holds an object or a list under its first key."""
+    start = b"".join(head[:4096].split())
+    if start == b"{}":
+        return True
+    _, colon, value = start.partition(b'":')
+    return start.startswith(b'{"') and bool(colon) and value[:1] in (b"{", b"[")
+
+
+def read(source: Source, what: str) -> dict[str, Any]:
+    """Return {query_id: {doc_id: grade or score}}, or {query_id: [doc_id, …]} where a run holds lists."""
+    try:
+        content = loads(source.text())
+    except JSONSyntaxError as error:
+        raise source.error(str(error), error.line) from None
+    except ValueError as error:
+        raise source.error(str(error)) from None
+    if not isinstance(content, dict):
+        raise source.error(f"a JSON {kind(content)}, expected an object {{query_id: {{doc_id: number}}}}")
+    groups: dict[str, Any] = {}
+    for query_id, group in content.items():
+        try:
+            groups[as_id(query_id, "query id")] = _group(group, what)
+        except ValueError as error:  # noqa: PERF203  (the message names the query)
+            raise source.error(f"query {query_id!r}: {error}") from None
+    return groups
+
+
+def _group(group: Any, what: str) -> Any:  # noqa: ANN401  (checked here)
+    number = as_grade if what == "qrels" else as_score
+    if isinstance(group, dict):
+        return {as_id(doc_id, "document id"): number(value, doc_id) for doc_id, value in group.items()}
+    if not isinstance(group, list):
+        msg = f"a JSON {kind(group)}, expected an object {{doc_id: number}} or a list of document ids"
+        raise ValueError(msg)  # noqa: TRY004  (the caller adds the file to a ValueError)
+    doc_ids = [as_id(doc_id, "document id") for doc_id in group]
+    if len(set(doc_ids)) != len(doc_ids):
+        msg = f"document {first_repeated(doc_ids)!r} stands twice in the list"
+        raise ValueError(msg)
+    return dict.fromkeys(doc_ids, 1) if what == "qrels" else doc_ids
+
+
+def write(groups: Mapping[str, Any], what: str) -> bytes:  # noqa: ARG001  (the two are written alike)
+    """Return the file, one query a line."""
+    lines = [
+        f"{json.dumps(query_id, ensure_ascii=False)}: {json.dumps(group, ensure_ascii=False)}"
+        for query_id, group in groups.items()
+    ]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode() if lines else b"{}\n"

@@ -1,0 +1,121 @@
+"""Parquet with columns for query, document and grade or score, under the names that CSV files have."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from permed_measures.errors import InputError, require
+from permed_measures.measures.base import canonical
+from permed_measures.readers.rows import Groups, pick
+from permed_measures.readers.source import Source
+
+NAME = "parquet"
+DESCRIPTION = "parquet with columns as of csv"
+SUFFIXES = (".parquet", ".pq")
+ROWS = True
+_MAGIC = b"PAR1"
+_BATCH = 100_000
+_INT_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT")
+_NUMBER_TYPES = (*_INT_TYPES, "FLOAT", "DOUBLE")
+
+
+def fits(head: bytes) -> bool:
+    """Whether the file starts like parquet."""
+    return head.startswith(_MAGIC)
+
+
+@contextmanager
+def plain_path(path: Path) -> Iterator[str]:
+    """Yield a path that DuckDB takes literally: it reads ``*``, ``?`` and ``[`` in a name as a pattern."""
+    if not any(char in str(path) for char in "*?["):
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder, "file")
+        try:
+            link.symlink_to(path.resolve())
+        except OSError:
+            shutil.copyfile(path, link)
+        yield str(link)
+
+
+def quoted(name: str) -> str:
+    """Quote a column's name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str, str, str]:  # noqa: ANN401  (DuckDB's)
+    """Return the columns of query, document and number as SQL expressions of type VARCHAR, VARCHAR and a number."""
+    described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
+    types = {row[0]: str(row[1]) for row in described}
+    try:
+        query, doc, value = pick(list(types), what)
+    except ValueError as error:
+        raise source.error(str(error)) from None
+    for name in (query, doc):
+        if types[name] != "VARCHAR" and types[name] not in _INT_TYPES:
+            raise source.error(f"the column {name!r} is {types[name]}; ids are strings or whole numbers")
+    if types[value] not in _NUMBER_TYPES and not types[value].startswith("DECIMAL"):
+        raise source.error(f"the column {value!r} is {types[value]}, not a number")
+    number = quoted(value) if types[value] in _INT_TYPES and what == "qrels" else f"{quoted(value)}::DOUBLE"
+    return f"{quoted(query)}::VARCHAR", f"{quoted(doc)}::VARCHAR", number
+
+
+def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    """Return {query_id: {doc_id: grade or score}}."""
+    duckdb = require("duckdb", extra="cli")
+    if source.is_gzip:
+        msg = "a parquet file within gzip; unpack it first"
+        raise source.error(msg)
+    table = Groups(source)
+    try:
+        with plain_path(source.path) as path, duckdb.connect() as connection:
+            names = ", ".join(columns(connection, source, path, what))
+            answer = connection.execute(f"SELECT {names} FROM read_parquet(?)", [path])  # noqa: S608  (quoted names)
+            row = 0
+            while rows := answer.fetchmany(_BATCH):
+                for query_id, doc_id, value in rows:
+                    row += 1
+                    fault = _fault(query_id, doc_id, value, what)
+                    if fault:
+                        raise source.error(f"row {row}: {fault}")
+                    table.add(query_id, doc_id, canonical(value) if what == "qrels" else value, None)
+    except duckdb.Error as error:
+        raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
+    return table.groups
+
+
+def _fault(query_id: str | None, doc_id: str | None, value: float | None, what: str) -> str:
+    if not query_id or not doc_id:
+        return f"an empty id (query {query_id!r}, document {doc_id!r})"
+    if value is None or math.isnan(value) or (what == "qrels" and math.isinf(value)):
+        return f"query {query_id!r}, document {doc_id!r}: the {'grade' if what == 'qrels' else 'score'} is {value}"
+    return ""
+
+
+def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:
+    """Return the file."""
+    duckdb = require("duckdb", extra="cli")
+    rows = [(query_id, doc_id, value) for query_id, group in groups.items() for doc_id, value in group.items()]
+    values = [value for _, _, value in rows]
+    kind = "BIGINT" if all(isinstance(value, int) for value in values) else "DOUBLE"
+    name = "relevance" if what == "qrels" else "score"
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
+        path = Path(folder, "table.parquet")
+        try:
+            connection.execute(f"CREATE TABLE t (query_id VARCHAR, doc_id VARCHAR, {name} {kind})")
+            if rows:
+                connection.execute(
+                    f"INSERT INTO t SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::{kind}[])",
+                    [[row[0] for row in rows], [row[1] for row in rows], values],
+                )
+            connection.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+        except duckdb.Error as error:
+            raise InputError(f"cannot be written as parquet: {str(error).splitlines()[0]}") from error
+        return path.read_bytes()

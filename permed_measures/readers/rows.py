@@ -1,0 +1,48 @@
+"""Rows of query, document and number under a name each: what CSV, BEIR, JSON rows and parquet have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
+from permed_measures.readers.source import Source
+
+VALUE_COLUMNS = {"qrels": GRADE_COLUMNS, "run": SCORE_COLUMNS}
+
+
+def has_rows(columns: Sequence[Any]) -> bool:
+    """Whether the columns name a query and a document."""
+    return any(name in columns for name in QUERY_COLUMNS) and any(name in columns for name in DOC_COLUMNS)
+
+
+def pick(columns: Sequence[str], what: str) -> tuple[str, str, str]:
+    """Return the names of query, document and number; ValueError tells which is missing."""
+    picked = []
+    for wanted in (QUERY_COLUMNS, DOC_COLUMNS, VALUE_COLUMNS[what]):
+        name = next((name for name in wanted if name in columns), None)
+        if name is None:
+            names = " nor ".join(map(repr, wanted))
+            msg = f"no {names}, which a {what} file has; there is {', '.join(map(repr, columns)) or 'nothing'}"
+            raise ValueError(msg)
+        if list(columns).count(name) > 1:
+            msg = f"{name!r} stands twice in the header"
+            raise ValueError(msg)
+        picked.append(name)
+    return picked[0], picked[1], picked[2]
+
+
+class Groups:
+    """Collects rows; a document that stands twice in one query is an error."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.groups: dict[str, dict[str, Any]] = {}
+
+    def add(self, query_id: str, doc_id: str, value: float, line: int | None) -> None:
+        """Take one row."""
+        group = self.groups.setdefault(query_id, {})
+        if doc_id in group:
+            msg = f"query {query_id!r}, document {doc_id!r} stands in the file before; a document stands there once"
+            raise self.source.error(msg, line)
+        group[doc_id] = value
