@@ -6,6 +6,10 @@ Importing the package makes ir_measures know its measures. Nothing heavy is load
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.hosts.ir_measures import register
+from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
+from permed_measures.hosts.ranx import install as install_ranx
+from permed_measures.hosts.ranx import ranx_qrels, ranx_run
+from permed_measures.hosts.ranx import uninstall as uninstall_ranx
 from permed_measures.measures import GWAP, Coverage, ListAP, ListNDCG, parse
 from permed_measures.profiles import PROFILES, load_profile
 from permed_measures.ranking import Ranking, rank, rank_list
@@ -23,12 +27,19 @@ __all__ = [
     "ListNDCG",
     "ParamError",
     "Ranking",
+    "RelevanceEvaluator",
     "evaluate",
+    "install_ranx",
     "load_profile",
     "parse",
     "rank",
     "rank_list",
+    "ranx_qrels",
+    "ranx_run",
     "register",
+    "supported_measures",
+    "supported_nicknames",
+    "uninstall_ranx",
 ]
 
 register()

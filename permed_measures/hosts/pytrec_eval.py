@@ -1,0 +1,270 @@
+"""pytrec_eval: its RelevanceEvaluator, with our measures too, and names that are checked before they can do harm.
+
+``from permed_measures.hosts import pytrec_eval`` in place of ``import pytrec_eval`` is the whole switch.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytrec_eval as host
+from ir_measures import Measure
+from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
+
+from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.evaluate import Plan
+from permed_measures.inputs import as_qrels, as_run, ranking_of
+from permed_measures.measures import _host_names, checked, parse_all
+from permed_measures.measures.base import canonical
+from permed_measures.measures.ndcg import NDCG
+from permed_measures.ranking import Ranking, _as_float
+
+__all__ = [
+    "RelevanceEvaluator",
+    "compute_aggregated_measure",
+    "parse_qrel",
+    "parse_run",
+    "supported_measures",
+    "supported_nicknames",
+]
+
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+"""Those of trec_eval for a measure named without one: m_map_cut.c."""
+
+_CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success"}
+_RECALL_LEVELS = {"iprec_at_recall", "11pt_avg"}
+_FACTORS = {"Rprec_mult", "set_F"}
+_GRADED = {"ndcg_rel", "Rndcg", "G"}
+"""Graded measures that are not computed here."""
+
+_THEIRS = frozenset(host.supported_measures)
+
+supported_measures: set[str] = {*_THEIRS} | {
+    name for stem, (_, ours) in _host_names().items() for name in (stem, stem + ours.cut)
+}
+
+
+class RelevanceEvaluator:
+    """A drop-in for ``pytrec_eval.RelevanceEvaluator``: the same arguments, the same ``{query_id: {name: value}}``.
+
+    pytrec_eval's own names are computed by pytrec_eval, from the run as it is given. Ours are written as trec_eval
+    would (``gwmap_cut_10``, ``gwmap_cut.10,20``, ``coverage_10``) or, where parameters are needed, as measures
+    (``GWAP(max_rel=3)@10``). ``relevance_level`` is the ``rel`` of every measure of ours that has one.
+
+    More is accepted than pytrec_eval does: every shape of qrels and run that ``evaluate()`` knows, numpy numbers, and
+    grades that are not whole. With such grades a binary measure looks at grade >= relevance_level, ``ndcg`` and
+    ``ndcg_cut`` are computed exactly, and the other graded measures are an InputError.
+
+    >>> qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}
+    >>> RelevanceEvaluator(qrels, {"map", "gwmap_cut_10"}).evaluate(run)   # gwmap: (1/1 · 0.5 + 2/2 · 1.0) / 2
+    {'q': {'map': 1.0, 'gwmap_cut_10': 0.75}}
+    """
+
+    def __init__(
+        self,
+        query_relevance: Any,  # noqa: ANN401  (every shape that inputs.py knows)
+        measures: Iterable[str | Measure],
+        relevance_level: float = 1,
+        judged_docs_only_flag: bool = False,  # noqa: FBT001, FBT002  (pytrec_eval's signature)
+    ) -> None:
+        level = _checked_level(relevance_level)
+        theirs, ours = _read(measures)
+        self._judged_only = bool(judged_docs_only_flag)
+        self._qrels = {query_id: grades for query_id, grades in as_qrels(query_relevance).items() if grades}
+        judgements: Mapping[str, Mapping[str, Any]] = self._qrels
+        if theirs and not _fit({grade for grades in self._qrels.values() for grade in grades.values()}):
+            ours |= _exact_ndcg(theirs)
+            theirs = {name for name in theirs if name.partition(".")[0] not in ("ndcg", "ndcg_cut")}
+            self._refuse_graded(theirs)
+            judgements = {
+                query_id: {doc_id: _binary(grade, level) for doc_id, grade in grades.items()}
+                for query_id, grades in self._qrels.items()
+            }
+            level_there = 1
+        else:
+            level_there = min(math.ceil(level), _MAX_GRADE + 1)  # no grade there is higher
+        self._theirs = None
+        if theirs:
+            _check_text(judgements)
+            plain = {query_id: dict(grades) for query_id, grades in judgements.items()}
+            for query_id, grades in plain.items():
+                _check_text(grades, query_id)
+            self._theirs = host.RelevanceEvaluator(plain, theirs, level_there, self._judged_only)
+        self._names = list(ours)
+        self._plan = Plan(list(ours.values()), level)
+        for measure in self._plan.by_ir_measures.values():
+            msg = f"{measure} is computed neither by pytrec_eval nor by us; permed_measures.evaluate() knows it"
+            raise ParamError(msg)
+        self._plan.check_grades(self._qrels)
+
+    def evaluate(self, scores: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  (every shape that inputs.py knows)
+        """Return the values of the queries that are in the run and have judgements."""
+        run = {query_id: returned for query_id, returned in as_run(scores).items() if query_id in self._qrels}
+        depth = self._plan.depth if self._theirs is None and not self._judged_only else None
+        rankings = [ranking_of(query_id, run[query_id], self._qrels[query_id], depth) for query_id in run]
+        values: dict[str, dict[str, float]] = {query_id: {} for query_id in run}
+        if self._theirs is not None and run:
+            plain = {query_id: _plain(query_id, returned) for query_id, returned in run.items()}
+            answers = self._theirs.evaluate(plain)
+            values = {query_id: answers[query_id] for query_id in run}
+        for name, column in zip(self._names, self._columns(rankings), strict=True):
+            for query_id, value in zip(run, column, strict=True):
+                values[query_id][name] = value
+        return values
+
+    def _columns(self, rankings: Sequence[Ranking]) -> list[list[float]]:
+        if self._judged_only:
+            rankings = [ranking.judged_only() for ranking in rankings]
+        columns: dict[int, list[float]] = {}
+        for index, measure in self._plan.by_kernel.items():
+            columns[index] = [measure.value(ranking) if ranking.ranked else 0.0 for ranking in rankings]
+        delegated = delegate(list(self._plan.by_delegate.values()), rankings)
+        columns.update(zip(self._plan.by_delegate, delegated, strict=True))
+        return [columns[index] for index in range(len(self._names))]
+
+    def _refuse_graded(self, names: Iterable[str]) -> None:
+        graded = sorted(_GRADED.intersection(names))
+        if not graded:
+            return
+        for query_id, grades in self._qrels.items():
+            for doc_id, grade in grades.items():
+                if not _fit({grade}):
+                    msg = (
+                        f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: pytrec_eval computes "
+                        f"{', '.join(graded)} from whole grades up to {_MAX_GRADE:,} only; ask for ndcg, or give such"
+                    )
+                    raise InputError(msg)
+
+
+def _checked_level(relevance_level: Any) -> float:  # noqa: ANN401  (checked here)
+    try:
+        level = canonical(relevance_level)
+    except ValueError:
+        level = 0
+    if level <= 0:
+        msg = f"relevance_level={relevance_level!r} is not allowed; give a number > 0: an unjudged document has grade 0"
+        raise ParamError(msg)
+    return level
+
+
+def _read(names: Iterable[str | Measure]) -> tuple[set[str], dict[str, Measure]]:
+    """Part the names: pytrec_eval's, in the one form that it reads safely, and ours with the key of each value."""
+    theirs: set[str] = set()
+    ours: dict[str, Measure] = {}
+    betas: set[str] = set()
+    for name in [names] if isinstance(names, (str, Measure)) else names:
+        if isinstance(name, Measure):
+            ours[str(name)] = checked(name)
+        elif not isinstance(name, str):
+            msg = f"a measure is given by name or as a measure, not as {type(name).__name__}"
+            raise ParamError(msg)
+        elif name in supported_nicknames:
+            theirs |= _members(name)
+        elif name in _THEIRS:
+            theirs.add(name)
+        elif (known := _with_parameters(name)) is not None:
+            theirs |= known
+            betas |= {word for word in known if word.startswith("set_F.")}
+        else:
+            ours.update(_ours(name))
+    if len(betas) > 1:
+        msg = f"{', '.join(sorted(betas))}: pytrec_eval computes one set_F at a time; make one evaluator for each"
+        raise ParamError(msg)
+    return theirs, ours
+
+
+def _members(nickname: str) -> set[str]:
+    members = set(supported_nicknames[nickname])
+    unknown = sorted(members - _THEIRS)
+    if unknown:
+        usable = [name for name, names in supported_nicknames.items() if _THEIRS.issuperset(names)]
+        msg = f"pytrec_eval cannot compute {nickname!r}: it lacks {', '.join(unknown)}; usable: {', '.join(usable)}"
+        raise ParamError(msg)
+    return members
+
+
+def _with_parameters(name: str) -> set[str] | None:
+    """Return pytrec_eval's names for one such as ndcg_cut.10,100, one for each parameter; None when it is not its own.
+
+    pytrec_eval ends the process on a cut-off of 0, on one that is given twice, and on parameters that are not cut-offs.
+    """
+    written = re.fullmatch(r"([A-Za-z0-9_]+?)[._]([0-9.,]+)", name)
+    if written is None or written[1] not in _THEIRS:
+        return None
+    stem, parameters = written[1], written[2].split(",")
+    if stem in _CUT:
+        pattern, allowed = r"0*[1-9]\d*", "cut-offs are whole numbers >= 1"
+    elif stem in _RECALL_LEVELS:
+        pattern, allowed = r"0+(\.\d+)?|1(\.0+)?|0*1", "recall levels are numbers from 0 to 1"
+    elif stem in _FACTORS:
+        pattern, allowed = r"\d+(\.\d+)?", "it takes a number >= 0"
+    else:
+        cut = f"{stem}_cut"
+        advice = f"; write {cut}_{written[2]}" if cut in _THEIRS else ""
+        msg = f"{name!r}: {stem} takes no parameter{advice}"
+        raise ParamError(msg)
+    if not all(re.fullmatch(pattern, parameter) for parameter in parameters):
+        msg = f"{name!r}: {allowed}, as in {stem}.{'5,10' if stem in _CUT else '0.5'}"
+        raise ParamError(msg)
+    # 5 and 05, or 0.5 and 0.50, are one parameter
+    return {f"{stem}.{Decimal(parameter).normalize():f}" for parameter in parameters}
+
+
+def _ours(name: str) -> dict[str, Measure]:
+    """Return the measures of ours that a name stands for, by the keys of their values."""
+    for stem, (measure, ours) in _host_names().items():
+        make = type(measure)
+        if name == stem:
+            return {name: make(**ours.params)}
+        cut = re.fullmatch(rf"{re.escape(stem + ours.cut)}(?:[._]([0-9]+(?:,[0-9]+)*))?", name)
+        if cut is not None:
+            cutoffs = _CUTOFFS if cut[1] is None else [int(cutoff) for cutoff in cut[1].split(",")]
+            return {ours.trec(cutoff): make(**ours.params, cutoff=cutoff) for cutoff in cutoffs}
+    if "@" in name or "(" in name:
+        return {str(measure): measure for measure in parse_all(name)}
+    word = re.match(r"\w*", name)
+    near = did_you_mean(word[0] if word else name, {*supported_measures, *supported_nicknames})
+    msg = f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}"
+    raise ParamError(msg)
+
+
+def _exact_ndcg(names: Iterable[str]) -> dict[str, Measure]:
+    """Return our nDCG under pytrec_eval's names, for grades that pytrec_eval cannot take."""
+    found: dict[str, Measure] = {"ndcg": NDCG} if "ndcg" in names else {}
+    cutoffs = [int(name.partition(".")[2]) for name in names if name.startswith("ndcg_cut.")]
+    if not cutoffs and "ndcg_cut" in names:
+        cutoffs = list(_CUTOFFS)
+    return found | {f"ndcg_cut_{cutoff}": NDCG(cutoff=cutoff) for cutoff in sorted(cutoffs)}
+
+
+def _plain(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dict[str, float]:
+    """Scores as pytrec_eval takes them, untouched where they are so already."""
+    if not isinstance(returned, Mapping):
+        scores = {doc_id: float(-place) for place, doc_id in enumerate(returned)}
+    elif isinstance(returned, dict) and set(map(type, returned.values())) <= {float}:
+        scores = returned
+    else:
+        scores = {doc_id: _as_float(score) for doc_id, score in returned.items()}
+    _check_text(scores, query_id)
+    return scores
+
+
+def _check_text(ids: Iterable[str], query_id: str | None = None) -> None:
+    """Raise InputError for an id that C cannot hold: pytrec_eval ends the process, or confuses two documents."""
+    text = "".join(ids)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        if "\0" not in text:
+            return
+    wrong = next(text for text in ids if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text))
+    what = "the query id" if query_id is None else f"query {query_id!r}: the document id"
+    msg = f"{what} {wrong!r} is not text that pytrec_eval can take: no NUL, no half of a surrogate pair"
+    raise InputError(msg)
