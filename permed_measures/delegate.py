@@ -7,7 +7,7 @@ judgements for the names where judged documents stand. A :class:`Ranking` is eno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import Any, NamedTuple
@@ -107,6 +107,11 @@ def delegates(measure: Measure) -> bool:
     return measure.NAME in _CALLS and own(measure) is None and not hasattr(measure, "runtime_impl")
 
 
+def zero_without_hits(measures: Iterable[Measure]) -> bool:
+    """Whether all these measures are 0 where nothing judged was returned."""
+    return all(_CALLS[measure.NAME](measure).zero_without_hits for measure in measures)
+
+
 def deepest(measure: Measure) -> int | None:
     """Return the rank below which a delegated measure does not look; None when it looks at the whole list."""
     if "judged_only" in measure.SUPPORTED_PARAMS and measure["judged_only"]:
@@ -130,11 +135,10 @@ class _Invocation:
             rankings = [ranking.judged_only() for ranking in rankings]
         depths = [call.depth for call in calls]
         depth = None if None in depths else max(d for d in depths if d is not None)
-        if all(call.zero_without_hits for call in calls):
-            asked = [bool(ranking.ranked and ranking.hits(depth)) for ranking in rankings]
-            answers = self._ask(list(compress(rankings, asked)), depth)
-            return (next(answers) if ask else {} for ask in asked)
-        return self._ask(rankings, depth)
+        zero = all(call.zero_without_hits for call in calls)
+        asked = [bool(ranking.hits(depth)) or not zero for ranking in rankings]
+        answers = self._ask(list(compress(rankings, asked)), depth)
+        return (next(answers) if ask else {} for ask in asked)
 
     def _ask(self, rankings: Sequence[Ranking], depth: int | None) -> Iterator[dict[str, float]]:
         calls = self.calls.values()
@@ -147,8 +151,11 @@ class _Invocation:
         threshold = any(call.threshold for call in calls) or not _fit({g for j in judgements for g in j.values()})
         if threshold:
             judgements = [{name: _binary(grade, self.rel) for name, grade in j.items()} for j in judgements]
-        # a query without judgements is left out by pytrec_eval; a judgement of nothing keeps it in
-        qrels = {str(number): judged or _NOTHING for number, judged in enumerate(judgements)}
+        # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
+        qrels = {
+            str(number): judged if max(judged.values(), default=-1) >= 0 else {**judged, **_NOTHING}
+            for number, judged in enumerate(judgements)
+        }
         run = {
             str(number): _numbered(_length(ranking, depth, exact_length=exact_length))
             for number, ranking in enumerate(rankings)

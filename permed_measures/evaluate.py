@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ir_measures
 from ir_measures import Measure, Metric
 
-from permed_measures.delegate import deepest, delegate, delegates
+from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Run, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
@@ -66,33 +66,34 @@ class Plan:
         qrels: Qrels,
         run: Run,
         query_ids: Sequence[str],
-        look: Callable[[Sequence[Ranking]], None] | None = None,
+        look: Callable[[Ranking], None] | None = None,
     ) -> list[list[float]]:
         """Return one list of values per measure, in the order of the query ids.
 
-        A query that is missing from the run, or returns nothing, has the value 0. ``look`` sees the other rankings.
+        A query that is missing from the run, or returns nothing, has the value 0. ``look`` sees every other ranking.
         """
         columns: list[list[float]] = [[] for _ in self.measures]
         kernels = [(columns[index], type(m).kernel, m.arguments) for index, m in self.by_kernel.items()]
+        ask_always = not zero_without_hits(self.by_delegate.values())
         rankings: list[Ranking] = []
-        answered: list[int] = []
+        asked: list[int] = []
         for place, query_id in enumerate(query_ids):
             returned = run.get(query_id)
             ranking = ranking_of(query_id, returned, qrels.get(query_id, {}), self.depth) if returned else None
+            if ranking is not None and look is not None:
+                look(ranking)
             if ranking is not None and ranking.ranked:
                 for column, kernel, arguments in kernels:
                     column.append(kernel(ranking, **arguments))
             else:  # every measure of ours is 0 where nothing judged was returned: one of the laws in tests/
                 for column, _, _ in kernels:
                     column.append(0.0)
-            if ranking is not None:
+            if ranking is not None and (ranking.ranked or ask_always):
                 rankings.append(ranking)
-                answered.append(place)
-        if look is not None:
-            look(rankings)
+                asked.append(place)
         for index, values in zip(self.by_delegate, delegate(list(self.by_delegate.values()), rankings), strict=True):
             columns[index] = [0.0] * len(query_ids)
-            for place, value in zip(answered, values, strict=True):
+            for place, value in zip(asked, values, strict=True):
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
             columns[index] = _by_ir_measures(measure, qrels, run, query_ids)
@@ -336,12 +337,13 @@ class _Look:
         self.depth = max(given) if given else None
         self.returned = self.judged = self.tied = 0
 
-    def __call__(self, rankings: Sequence[Ranking]) -> None:
-        depth = self.depth
-        lengths = [ranking.num_ret for ranking in rankings]
-        self.returned = sum(lengths) if depth is None else sum([min(length, depth) for length in lengths])
-        self.judged = sum([len(ranking.hits(depth)) for ranking in rankings if ranking.ranked])
-        self.tied = sum([ranking.tied(depth) for ranking in rankings])
+    def __call__(self, ranking: Ranking) -> None:
+        depth, length = self.depth, ranking.num_ret
+        self.returned += length if depth is None or depth > length else depth
+        if ranking.ranked:
+            self.judged += len(ranking.hits(depth))
+        if ranking.ascending is not None:
+            self.tied += ranking.tied(depth)
 
 
 def _notes(qrels: Qrels, run: Run, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:

@@ -46,7 +46,7 @@ class Ranking:
     [2]
     """
 
-    __slots__ = ("_ascending", "_grades", "judged", "num_ret", "ranked")
+    __slots__ = ("_grades", "ascending", "judged", "num_ret", "ranked")
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Ranking:
         self.judged = judged
         self.num_ret = num_ret
         self._grades: list[float] | None = None
-        self._ascending = ascending
+        self.ascending = ascending
 
     def hits(self, cutoff: int | None) -> list[tuple[int, float]]:
         """(rank, grade) of every judged document at ranks up to ``cutoff``; None means the whole list."""
@@ -95,7 +95,7 @@ class Ranking:
 
     def tied(self, cutoff: int | None) -> int:
         """How many of the top documents share their score with another document of the list."""
-        ascending = self._ascending
+        ascending = self.ascending
         if ascending is None:
             return 0
         depth = len(ascending) if cutoff is None else min(cutoff, len(ascending))
@@ -143,18 +143,18 @@ def rank(scores: Mapping[str, float], grades: Grades, *, depth: int | None = Non
     return Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
 
 
-def _top(scores: Mapping[str, float], single: Scores, depth: int) -> dict[str, None] | None:
+def _top(scores: Mapping[str, float], single: Scores, depth: int) -> list[str] | None:
     """Return the first documents in order; None where a tie or NaN needs a closer look."""
     if np.count_nonzero(single[1:] <= single[:-1]) == len(single) - 1:  # in order already, as most are; NaN is never <=
         first = single[: depth + 1].tolist()
-        return dict.fromkeys(islice(scores, depth)) if len(set(first)) == len(first) else None
+        return list(islice(scores, depth)) if len(set(first)) == len(first) else None
     places = np.argpartition(single, len(single) - depth - 1)[-depth - 1 :]
     places = places[np.argsort(single[places])[::-1]]
     first = single[places].tolist()
     if len(set(first)) != len(first) or isnan(first[0]):  # numpy puts NaN on top
         return None
     doc_ids = list(scores)
-    return dict.fromkeys([doc_ids[place] for place in places[:depth].tolist()])
+    return [doc_ids[place] for place in places[:depth].tolist()]
 
 
 def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> Ranking:
@@ -221,7 +221,7 @@ def _as_float(score: Any) -> float:  # noqa: ANN401  (anything with __float__)
         return float("inf") if score > 0 else float("-inf")
 
 
-def check_ids(doc_ids: Mapping[Any, Any], query_id: str) -> None:
+def check_ids(doc_ids: Collection[Any], query_id: str) -> None:
     """Raise InputError unless every document id is a string, and none is empty."""
     try:
         "".join(doc_ids)  # the fastest way to see that all of them are strings
