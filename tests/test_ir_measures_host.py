@@ -135,6 +135,7 @@ def test_an_ir_measures_of_another_shape_is_refused(monkeypatch):
         register()
 
 
+@pytest.mark.full
 def test_pyterrier_experiments():
     pandas = pytest.importorskip("pandas", reason="PyTerrier needs pandas")
     pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed")
