@@ -3,6 +3,7 @@
 Importing the package makes ir_measures know its measures. Nothing heavy is loaded.
 """
 
+from permed_measures.compare import Comparison, compare
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.hosts.ir_measures import register
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "GWAP",
     "PROFILES",
+    "Comparison",
     "Coverage",
     "Evaluation",
     "HostError",
@@ -28,6 +30,7 @@ __all__ = [
     "ParamError",
     "Ranking",
     "RelevanceEvaluator",
+    "compare",
     "evaluate",
     "install_ranx",
     "load_profile",

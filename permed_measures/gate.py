@@ -167,7 +167,8 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     checks += [Check(str(condition), "", None, "no serving figures given") for condition in unasked]
     if comparison is not None:
         checks += [_drop(comparison, measure, max_drop) for measure in comparison.measures]
-    return Gate(run_name, tuple(checks), tuple(notes))
+    stands_for = [f"{name} = {entry.measure}" for name, entry in entries.items() if name != str(entry.measure)]
+    return Gate(run_name, tuple(checks), (*stands_for, *notes))
 
 
 def _wanted(

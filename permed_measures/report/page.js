@@ -103,7 +103,9 @@
   };
 
   const again = () => { shown = PAGE; draw(); };
-  ["measure", "contains", "outcome"].forEach((id) => find(id).addEventListener("input", again));
+  for (const id of ["measure", "contains", "outcome"]) {
+    for (const event of ["input", "change"]) find(id).addEventListener(event, again);
+  }
   find("filter").addEventListener("submit", (event) => event.preventDefault());
   find("more").addEventListener("click", () => { shown += 10 * PAGE; draw(); });
   draw();

@@ -138,17 +138,19 @@ def _plots(comparison: Comparison) -> str:
 
 
 def _by_query_plots(comparison: Comparison) -> str:
-    figures = []
+    rows = []
     for measure, label in comparison.labels.items():
+        figures = []
         for run in comparison.runs:
             change = comparison.whole.changes[run, measure]
             drawn = plots.sorted_differences_plot(comparison, run, measure) + plots.win_tie_loss_bar(change)
             figures.append(_figure(f"{label}: {run}", drawn, _counts(change)))
+        rows.append(f'<div class="figures">{"".join(figures)}</div>')
     intro = (
         f"<p>The difference of every query to {escape(comparison.baseline)}, the largest gain first, and how many "
         "queries gain, tie and lose.</p>"
     )
-    return f'{intro}<div class="figures">{"".join(figures)}</div>'
+    return intro + "\n".join(rows)
 
 
 def _counts(change: Change) -> str:

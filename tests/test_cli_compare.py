@@ -1,0 +1,183 @@
+"""The commands compare, gate and demo, from files to exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from permed_measures.demo import FILES, example
+
+pytest.importorskip("click", reason="the shell tool needs it")
+pytest.importorskip("scipy", reason="the paired t-test needs it")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("demo")
+    for name, text in example().items():
+        (made / name).write_text(text)
+    return made
+
+
+@pytest.fixture
+def tool(folder, monkeypatch, capsys):
+    """Run the tool in the folder of the example; return exit code, output and errors."""
+    from permed_measures.cli import main
+
+    monkeypatch.chdir(folder)
+
+    def run(*arguments):
+        try:
+            main(list(arguments))
+            code = 0
+        except SystemExit as error:
+            code = error.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+RUNS = ("qrels.jsonl", "retrieved.jsonl", "profile_query.jsonl", "query_only.jsonl")
+
+
+def test_the_table_of_three_methods_by_one_command(tool):
+    names = ("--name", "Retrieved", "--name", "Profile+Query", "--name", "Query-only")
+    code, out, _ = tool("compare", *RUNS, *names, "--format", "markdown", "--brief")
+    rows = [line.split(" | ")[0] for line in out.splitlines() if line.startswith("|")]
+    assert code == 0
+    assert rows == ["| run", "| :---", "| Retrieved", "| Profile+Query", "| Query-only"]
+    assert "| run | NDCG@10 | MAP@10 | P@1 | P-imp@10 |" in out
+
+
+def test_the_table_of_ablations_has_descriptions(tool):
+    code, out, _ = tool("compare", *RUNS, "--describe", "descriptions.tsv", "--format", "markdown", "--brief")
+    assert code == 0
+    assert "| query\\_only | reranked with the query alone | " in out
+
+
+def test_means_are_those_that_ir_measures_prints(tool, folder):
+    import ir_measures
+    from ir_measures import AP, P
+
+    grades = [json.loads(line) for line in (folder / "qrels.jsonl").read_text().splitlines()]
+    qrels = {row["query_id"]: row["relevant_texts"] for row in grades}
+    lines = [json.loads(line) for line in (folder / "query_only.jsonl").read_text().splitlines()]
+    run = {row["query_id"]: {r["text_id"]: -float(n) for n, r in enumerate(row["ranked_results"])} for row in lines}
+    theirs = ir_measures.pytrec_eval.calc_aggregate([AP @ 10, P @ 1], qrels, run)
+    code, out, _ = tool("compare", *RUNS, "-m", "AP@10 P@1", "--format", "json")
+    means = {(m["run"], m["measure"]): m["mean"] for m in json.loads(out)["all"]["means"]}
+    assert code == 0
+    assert means["query_only", "AP@10"] == pytest.approx(theirs[AP @ 10], abs=1e-9)
+    assert means["query_only", "P@1"] == pytest.approx(theirs[P @ 1], abs=1e-9)
+
+
+def test_output_html_and_groups(tool, tmp_path):
+    out_file, page = tmp_path / "by turn.csv", tmp_path / "report.html"
+    options = (
+        "--group",
+        "turn",
+        "--format",
+        "csv",
+        "-o",
+        str(out_file),
+        "--html",
+        str(page),
+        "--test",
+        "randomization",
+    )
+    code, out, err = tool("compare", *RUNS, *options)
+    assert (code, out, err) == (0, "", "")
+    assert {line.partition(",")[0] for line in out_file.read_text().splitlines()[1:]} == {"", "1", "2", "3", "4"}
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["by turn.csv", "report.html"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compare", "qrels.jsonl", "retrieved.jsonl", "absent.jsonl"), "absent.jsonl"),
+        (("compare", *RUNS, "-m", "nDGC@10"), "Did you mean"),
+        (("compare", *RUNS, "--describe", "qrels.jsonl"), "qrels.jsonl"),
+        (("compare", "qrels.jsonl", "retrieved.jsonl", "retrieved.jsonl"), "two runs are called"),
+        (("compare", *RUNS, *["--name=x"] * 5), "5 names for 3 runs"),
+        (("compare", *RUNS, "-o", "absent/report.txt"), "cannot write there"),
+        (("compare", "qrels.jsonl", "retrieved.jsonl"), "RUNS"),
+        (("gate", "qrels.jsonl", "retrieved.jsonl", "P@1"), "is not a condition"),
+        (("gate", "qrels.jsonl", "retrieved.jsonl"), "nothing to check"),
+        (("gate", "qrels.jsonl", "retrieved.jsonl", "P@1>0", "--serving", "absent.json"), "absent.json"),
+        (("gate", "absent.jsonl", "retrieved.jsonl", "P@1>0"), "absent.jsonl"),
+    ],
+)
+def test_wrong_input_is_one_message_and_exit_code_2(tool, arguments, message):
+    code, _, err = tool(*arguments)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_runs_of_one_name_in_several_folders_keep_the_folder(tool, folder):
+    for name in ("old", "new"):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "run.jsonl").write_text((folder / "retrieved.jsonl").read_text())
+    code, out, _ = tool("compare", "qrels.jsonl", "old/run.jsonl", "new/run.jsonl", "--brief")
+    assert code == 0
+    assert "new/run" in out
+
+
+def test_gate_exit_codes_table_and_junit(tool, tmp_path):
+    (tmp_path / "serving.json").write_text('{"p95_ms": 310}')
+    base = ("gate", "qrels.jsonl", "profile_query.jsonl", "P@1>=0.5")
+    report = tmp_path / "gate.xml"
+    code, out, _ = tool(*base, "--serving", str(tmp_path / "serving.json"), "p95_ms<=500", "--junit", str(report))
+    assert code == 0
+    assert out.splitlines()[1].split() == ["ok", "p95_ms", "<=", "500", "310.0000"]
+    assert 'failures="0"' in report.read_text()
+    code, out, _ = tool(*base, "P@1>=0.999", "--junit", str(report))
+    assert code == 1
+    assert "FAILED" in out
+    assert 'failures="1"' in report.read_text()
+    code, out, _ = tool(*base, "--baseline", "retrieved.jsonl", "--max-drop", "0.01")
+    assert (code, "P@1 drop <= 0.01" in out) == (0, True)
+    code, _, _ = tool("gate", "qrels.jsonl", "query_only.jsonl", "P@1>=0.5", "--baseline", "retrieved.jsonl")
+    assert code == 1
+
+
+def test_demo_writes_compares_and_repeats(tool, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = tool("demo", str(tmp_path / "an example"))
+    assert code == 0
+    assert sorted(path.name for path in (tmp_path / "an example").iterdir()) == sorted([*FILES, "report.html"])
+    line = next(line for line in out.splitlines() if "permed-measures compare" in line)
+    import shlex
+
+    code, again, _ = tool(*shlex.split(line)[1:])
+    assert code == 0
+    assert again in out
+    assert tool("demo", str(tmp_path / "an example"))[0] == 0
+
+
+def test_demo_overwrites_nothing_of_yours(tool, tmp_path):
+    (tmp_path / "qrels.jsonl").write_text("mine\n")
+    code, _, err = tool("demo", str(tmp_path))
+    assert code == 2
+    assert "is there already" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["qrels.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["compare", "gate", "demo"])
+def test_help_has_examples(tool, name):
+    code, out, _ = tool(name, "--help")
+    assert code == 0
+    assert "permed-demo" in out if name == "demo" else f"permed-measures {name} qrels" in out
+
+
+def test_importing_compare_loads_no_scipy():
+    code = "import permed_measures.compare, permed_measures.report, sys; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -1,0 +1,201 @@
+"""The HTML report in a real browser: Chromium, driven through chromedriver's own protocol (HTTP and JSON)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from urllib.request import Request, urlopen
+
+import pytest
+
+from permed_measures.compare import compare
+
+pytest.importorskip("scipy", reason="the paired t-test needs it")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)"
+)
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--window-size=1280,1000",
+)
+ATTACK = "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element's id: W3C WebDriver, 11
+NUM_QUERIES = 130
+
+
+class Browser:
+    """As much of WebDriver as these tests need."""
+
+    def __init__(self, address, profile_folder):
+        self.address = address
+        options = {"binary": CHROMIUM, "args": [*FLAGS, f"--user-data-dir={profile_folder}"]}
+        capabilities = {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}
+        self.session = self.ask("POST", "/session", {"capabilities": capabilities})["sessionId"]
+
+    def ask(self, method, path, content=None):
+        body = None if content is None else json.dumps(content).encode()
+        request = Request(self.address + path, body, {"Content-Type": "application/json"}, method=method)  # noqa: S310  (127.0.0.1)
+        with urlopen(request, timeout=60) as answer:  # noqa: S310  (likewise)
+            return json.loads(answer.read())["value"]
+
+    def post(self, path, **content):
+        return self.ask("POST", f"/session/{self.session}{path}", content)
+
+    def open(self, path):
+        self.post("/url", url=path.as_uri())
+
+    def run(self, script):
+        return self.post("/execute/sync", script=script, args=[])
+
+    def element(self, selector):
+        found = self.post("/element", using="css selector", value=selector)
+        return f"/element/{found[ELEMENT]}"
+
+    def click(self, selector):
+        self.post(f"{self.element(selector)}/click")
+
+    def type(self, selector, text):
+        self.post(f"{self.element(selector)}/value", text=text)
+
+    def column(self, number):
+        """Return the shown texts of one column of the table of queries."""
+        cells = f"document.querySelectorAll('#query-table tbody tr td:nth-child({number})')"
+        return self.run(f"return [...{cells}].map((cell) => cell.textContent)")
+
+    def complaints(self):
+        return [entry["message"] for entry in self.post("/se/log", type="browser")]
+
+    def quit(self):
+        self.ask("DELETE", f"/session/{self.session}")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    log = tmp_path_factory.mktemp("chromedriver") / "out.txt"
+    with (
+        log.open("w") as out,
+        subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=out, text=True) as driver,
+    ):
+        try:
+            started = (re.search(r"started successfully on port (\d+)", line) for line in driver.stdout)
+            port = next(found[1] for found in started if found)
+            made = Browser(f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("profile"))
+            yield made
+            made.quit()
+        finally:
+            driver.terminate()
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    qrels = {f"{q // 4}_{q % 4}": {"a": 2, "b": 1} for q in range(NUM_QUERIES - 1)}
+    qrels[ATTACK] = {"a": 1}
+    before = {query_id: [*["x1", "x2", "x3", "x4"][: place % 5], "a", "b"] for place, query_id in enumerate(qrels)}
+    after = {query_id: [*["y1", "y2", "y3"][: place % 4], "b", "a"] for place, query_id in enumerate(qrels)}
+    runs = {f"reranked {ATTACK}": after, "same": before}
+    return compare(qrels, before, runs, "RR nDCG@10", baseline_name="retrieved", groups="turn", resamples=500)
+
+
+@pytest.fixture
+def page(browser, comparison, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(comparison.render("html"), encoding="utf-8")
+    browser.open(path)
+    return browser
+
+
+def numbers(texts):
+    return [float(text) for text in texts]
+
+
+def test_the_page_opens_without_complaint(page):
+    assert page.complaints() == []
+    assert page.run("return document.title").endswith("against retrieved")
+    assert (
+        page.run("return performance.getEntriesByType('resource').filter((e) => !e.name.startsWith('data:')).length")
+        == 0
+    )
+
+
+def test_names_are_text_never_elements(page):
+    page.type("#contains", "<script>")
+    assert page.column(1) == [ATTACK]
+    assert page.run("return document.querySelectorAll('img').length") == 0
+    assert page.run("return document.querySelectorAll('script').length") == 2
+    assert page.run("return document.title") != "broken"
+
+
+def test_a_click_sorts_and_a_second_one_turns_the_order(page, comparison):
+    change = "#query-table th:nth-child(5) button"
+    page.click(change)
+    descending = numbers(page.column(5))
+    page.click(change)
+    ascending = numbers(page.column(5))
+    run, measure = comparison.runs[0], comparison.measures[0]
+    expected = sorted(round(value, 4) for value in comparison.difference(run, measure).values())
+    assert descending == expected[::-1][:50]
+    assert ascending == expected[:50]
+    assert page.run("return document.querySelector('#query-table th:nth-child(5)').ariaSort") == "ascending"
+    page.click("#query-table th:nth-child(1) button")
+    assert page.column(1)[1:4] == ["0_0", "0_1", "0_2"]  # after the one that begins with a bracket
+    assert page.column(1).index("9_0") < page.column(1).index("10_0")
+
+
+def test_more_rows_on_request(page):
+    assert len(page.column(1)) == 50
+    page.click("#more")
+    assert len(page.column(1)) == NUM_QUERIES
+    assert page.run("return document.getElementById('more').hidden") is True
+
+
+def test_filters_by_query_and_by_outcome(page, comparison):
+    page.type("#contains", "12_")
+    assert sorted(page.column(1)) == ["12_0", "12_1", "12_2", "12_3"]
+    assert page.run("return document.getElementById('count').textContent") == f"4 of {NUM_QUERIES} queries"
+    page.post(f"{page.element('#contains')}/clear")
+    page.click("#outcome option[value=worse]")
+    worse = comparison.whole.changes[comparison.runs[0], comparison.measures[0]].losses
+    assert page.run("return document.getElementById('count').textContent") == f"{worse} of {NUM_QUERIES} queries"
+
+
+def test_another_measure_shows_its_values(page, comparison):
+    page.type("#contains", "0_1")
+    place = page.column(1).index("0_1") + 1
+    row = f"#query-table tbody tr:nth-child({place}) td:nth-child(3)"
+    for number, measure in enumerate(comparison.measures):
+        page.click(f"#measure option[value='{number}']")
+        shown = page.run(f'return document.querySelector("{row}").textContent')
+        assert float(shown) == pytest.approx(comparison.values["retrieved", measure]["0_1"], abs=5e-5)
+
+
+def test_plots_are_drawn_and_the_page_is_never_wider_than_the_window(page, comparison):
+    assert page.run("return document.querySelectorAll('#plots svg').length") == 2 * len(comparison.measures)
+    assert page.run("return document.querySelectorAll('#queries figure').length") == 4
+    assert page.run("return [...document.querySelectorAll('svg')].every((e) => e.getBoundingClientRect().width > 100)")
+    for width in (1280, 500):
+        page.post("/window/rect", width=width, height=900)
+        assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(page, scheme):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    page.post("/goog/cdp/execute", cmd="Emulation.setEmulatedMedia", params={"features": features})
+    colours = page.run("const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]")
+    ink, paper = (sum(map(int, re.findall(r"\d+", colour)[:3])) / 3 for colour in colours)
+    assert (ink < 60 and paper > 200) if scheme == "light" else (ink > 200 and paper < 60)
