@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
 
 import ir_measures
 from ir_measures import Measure, Metric
 
 from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
-from permed_measures.inputs import Qrels, Run, as_qrels, as_run, ranking_of
+from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, canonical
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
@@ -64,7 +65,7 @@ class Plan:
     def columns(
         self,
         qrels: Qrels,
-        run: Run,
+        run: Returned,
         query_ids: Sequence[str],
         look: Callable[[Ranking], None] | None = None,
     ) -> list[list[float]]:
@@ -96,7 +97,7 @@ class Plan:
             for place, value in zip(asked, values, strict=True):
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
-            columns[index] = _by_ir_measures(measure, qrels, run, query_ids)
+            columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids)
         return columns
 
 
@@ -254,9 +255,10 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     if min_relevance is None and known_profile is not None:
         min_relevance = known_profile.min_relevance
     rel = _checked_min_relevance(min_relevance)
-    judged, returned = as_qrels(qrels), as_run(run)
+    judged = as_qrels(qrels)
     plan = Plan(list(chosen), rel)
     plan.check_grades(judged)
+    returned = _returned(run, judged, plan)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     look = _Look(plan)
     columns = plan.columns(judged, returned, query_ids, look)
@@ -273,6 +275,17 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
     )
+
+
+def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  (every shape that inputs.py knows)
+    """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
+    if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
+        from permed_measures.large_runs import rankings  # noqa: PLC0415  (for those who evaluate files)
+
+        found = rankings(run, qrels, plan.depth)
+        if found is not None:
+            return found
+    return as_run(run)
 
 
 def _chosen(
@@ -311,7 +324,7 @@ def _checked_min_relevance(min_relevance: Any) -> float | None:  # noqa: ANN401 
     return number
 
 
-def _query_ids(qrels: Qrels, run: Run, query_sets: set[str]) -> list[str]:
+def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
     if query_sets == {"both"}:
         query_ids = [query_id for query_id in qrels if query_id in run]
     else:
@@ -346,7 +359,7 @@ class _Look:
             self.tied += ranking.tied(depth)
 
 
-def _notes(qrels: Qrels, run: Run, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
+def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
     notes = []
     only_run = [query_id for query_id in run if query_id not in qrels]
     missing = [query_id for query_id in qrels if query_id not in run]

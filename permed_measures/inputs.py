@@ -14,6 +14,8 @@ from permed_measures.ranking import Ranking, check_ids, rank, rank_list
 
 Qrels = dict[str, Mapping[str, float]]
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
+Returned = Run | Mapping[str, Ranking]
+"""A run, or what there is to know of it for a given set of measures."""
 
 QUERY_COLUMNS = ("query_id", "qid", "query-id", "q_id")
 DOC_COLUMNS = ("doc_id", "docno", "corpus-id", "docid")
@@ -71,13 +73,15 @@ def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
 
 def ranking_of(
     query_id: str,
-    returned: Mapping[str, float] | Sequence[str],
+    returned: Mapping[str, float] | Sequence[str] | Ranking,
     grades: Mapping[str, float],
     depth: int | None = None,
 ) -> Ranking:
     """Rank one query's documents: by score, or in the order of the list; those below ``depth`` may be left out."""
     if type(returned) is dict or isinstance(returned, Mapping):  # the first half is the fast one
         return rank(returned, grades, depth=depth, query_id=query_id)
+    if isinstance(returned, Ranking):  # of a large file: ranked as it was read
+        return returned
     return rank_list(returned, grades, query_id=query_id)
 
 

@@ -18,12 +18,17 @@ ROWS = True
 
 def fits(head: bytes) -> bool:
     """Whether the first line is an object with a query and a document."""
+    return has_rows(keys_of(head))
+
+
+def keys_of(head: bytes) -> list[str]:
+    """Return the keys of the first line; none where it is not an object."""
     line = next((line for line in head.split(b"\n") if line.strip()), b"")
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and has_rows(list(record))
+        return []
+    return list(record) if isinstance(record, dict) else []
 
 
 def read(source: Source, what: str) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,328 @@
+"""Large run files: from disk to Rankings with DuckDB, without ever holding the run in memory.
+
+With a cut-off only the top of each query's list leaves the engine; without one, its bare scores and its judged
+documents do. Whatever looks wrong to the engine, or might, is left to the plain reader, which names file and line: this
+module returns None then. Where both read a file, they find the same.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from permed_measures.errors import HostError, InputError, require
+from permed_measures.ranking import Grades, Ranking
+from permed_measures.readers import beir, csv_table, format_of, jsonl_rows, parquet, trec
+from permed_measures.readers.rows import pick
+from permed_measures.readers.source import Source
+
+LARGE = 8 << 20
+"""Smaller files are read faster than the engine starts. A gzip file counts four times its size."""
+
+_DEEP = 100
+"""To keep more than this many documents per query costs more than to keep all scores."""
+
+_BUFFER = 4 << 20
+_PIECE = 1 << 18  # stays in the processor's cache
+_SPACE = ord(" ")
+_TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
+
+_SCORE = "(s::FLOAT + 0::FLOAT)"  # 32-bit, as everywhere; the addition turns -0.0 into 0.0
+_HASHES = "list((hash(d) >> 32)::UINTEGER) AS high, list((hash(d) & 255)::UTINYINT) AS low"
+"""40 bits of each document id: enough to see that all ids of a query differ, and little to keep."""
+
+
+def rankings(
+    path: str | PathLike[str],
+    qrels: Mapping[str, Grades],
+    depth: int | None,
+    *,
+    large: int = LARGE,
+) -> dict[str, Ranking] | None:
+    """Return the Ranking of every query of a run file; None where the plain reader has to do it.
+
+    Documents below ``depth`` may have no rank in them. Files smaller than ``large`` are left to the plain reader.
+    """
+    source = Source(path)
+    if source.size * (4 if source.is_gzip else 1) < large or not source.path.is_file():
+        return None
+    module = format_of(source)
+    if not module.ROWS:
+        return None
+    try:
+        duckdb = require("duckdb", extra="cli")
+    except HostError:
+        return None
+    with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder, duckdb.connect() as connection:
+        connection.execute(f"SET temp_directory = {_text(folder)}")
+        connection.execute("SET preserve_insertion_order = false")
+        for opened in _ways_to_read(source, module, connection, Path(folder)):
+            with suppress(duckdb.Error, _Doubt), opened as rows:
+                engine = _Engine(connection, rows, qrels)
+                found = engine.whole() if depth is None or depth > _DEEP else engine.top(depth)
+                rows.confirm()
+                return dict(sorted(found.items()))
+    return None
+
+
+class _Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
+    """The engine has met something that the plain reader has to judge."""
+
+
+@dataclass
+class _Rows:
+    """A run as SQL with the columns q, d, s; and how many rows of a query are not sound."""
+
+    sql: str
+    faults: str = "0"
+    regular: Any = None
+    """What another thread finds out about the file meanwhile."""
+
+    def confirm(self) -> None:
+        """Raise _Doubt unless the file is what the engine took it for."""
+        if self.regular is not None and not self.regular.result():
+            raise _Doubt
+
+
+def _ways_to_read(
+    source: Source,
+    module: ModuleType,
+    connection: Any,  # noqa: ANN401  (DuckDB's)
+    folder: Path,
+) -> Iterator[AbstractContextManager[_Rows]]:
+    if module is parquet:
+        yield _parquet(source, connection)
+    elif module is jsonl_rows:
+        yield _json_rows(source)
+    elif module is trec:
+        yield _trec(source)
+        yield _tidied_trec(source, folder)
+    else:
+        yield _csv(source, module)
+
+
+def _faults(sound: str = "true") -> str:
+    return f"count(*) FILTER (WHERE NOT {sound} OR q IS NULL OR d IS NULL OR d = '' OR s IS NULL)"
+
+
+@contextmanager
+def _parquet(source: Source, connection: Any) -> Iterator[_Rows]:  # noqa: ANN401  (DuckDB's)
+    with parquet.plain_path(source.path) as path:
+        try:
+            query, doc, score = parquet.columns(connection, source, path, "run")
+        except InputError as error:
+            raise _Doubt from error
+        yield _Rows(_select(query, doc, score, f"read_parquet({_text(path)})"), _faults())
+
+
+@contextmanager
+def _json_rows(source: Source) -> Iterator[_Rows]:
+    names = _picked(jsonl_rows.keys_of(source.head()))
+    query, doc, score = map(parquet.quoted, names)
+    columns = "{" + ", ".join(f"{_text(name)}: 'JSON'" for name in names) + "}"
+    kinds = [
+        f"json_type({query}) IN ('VARCHAR', 'UBIGINT', 'BIGINT')",
+        f"json_type({doc}) IN ('VARCHAR', 'UBIGINT', 'BIGINT')",
+        f"json_type({score}) IN ('DOUBLE', 'UBIGINT', 'BIGINT')",
+    ]
+    with parquet.plain_path(source.path) as path:
+        table = f"read_json({_text(path)}, format='newline_delimited', columns={columns}, {_compression(source)})"
+        sql = _select(f"{query}->>'$'", f"{doc}->>'$'", f"{score}::DOUBLE", table, f"{' AND '.join(kinds)} AS sound")
+        yield _Rows(sql, _faults("sound"))
+
+
+@contextmanager
+def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
+    delimiter, names = csv_table.header(source.head()) if module is csv_table else ("\t", list(beir.HEADER))
+    query, doc, score = _picked(names)
+    if len(set(names)) != len(names):
+        raise _Doubt
+    types = {name: "DOUBLE" if name == score else "VARCHAR" for name in names}
+    quote = '"' if module is csv_table else ""
+    with parquet.plain_path(source.path) as path:
+        table = _read_csv(path, delimiter, types, f"quote={_text(quote)}, escape={_text(quote)}, header=true", source)
+        yield _Rows(_select(*map(parquet.quoted, (query, doc, score)), table), _faults())
+
+
+@contextmanager
+def _trec(source: Source) -> Iterator[_Rows]:
+    """Give the file as it is, when its fields are separated by one space, or by one tab, and nothing else."""
+    line = next((line for line in source.head().split(b"\n") if line), b"")
+    delimiter = b"\t" if b"\t" in line else b" "
+    if source.is_gzip or len(line.split(delimiter)) != len(line.split()):
+        raise _Doubt
+    with parquet.plain_path(source.path) as path, ThreadPoolExecutor(1) as reader:
+        regular = reader.submit(_is_regular, source.path, delimiter)
+        yield _Rows(_trec_rows(path, delimiter.decode()), regular=regular)
+
+
+def _is_regular(path: Path, delimiter: bytes) -> bool:
+    others = [char for char in (b" ", b"\t", b"\v", b"\f", b"\r", b"\0") if char != delimiter]
+    after_space = True
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            if any(char in piece for char in others):
+                return False
+            spaces = np.frombuffer(piece, np.uint8) <= _SPACE  # the delimiter and line feeds
+            if (after_space and spaces[0]) or (spaces[1:] & spaces[:-1]).any():
+                return False  # an empty field, or an empty line
+            after_space = bool(spaces[-1])
+    return True
+
+
+@contextmanager
+def _tidied_trec(source: Source, folder: Path) -> Iterator[_Rows]:
+    """Give a copy of the file with single spaces, without comments, blank lines and compression."""
+    copy = folder / "tidied.trec"
+    with copy.open("wb") as file:
+        for _, block in source.blocks(_BUFFER):
+            if b"\0" in block:
+                raise _Doubt
+            data = b"\n" + block.translate(_TO_SPACES) + b"\n"
+            for pair, single in ((b"  ", b" "), (b"\n ", b"\n"), (b" \n", b"\n"), (b"\n\n", b"\n")):
+                while pair in data:
+                    data = data.replace(pair, single)
+            if b"\n#" in data:
+                data = b"\n".join(line for line in data.split(b"\n") if not line.startswith(b"#"))
+            file.write(data[1:])
+    yield _Rows(_trec_rows(str(copy), " "))
+
+
+def _trec_rows(path: str, delimiter: str) -> str:
+    types = {name: "DOUBLE" if name == "s" else "VARCHAR" for name in ("q", "q0", "d", "r", "s", "t")}
+    return _select("q", "d", "s", _read_csv(path, delimiter, types, "quote='', escape='', header=false"))
+
+
+def _select(query: str, doc: str, score: str, table: str, *more: str) -> str:
+    columns = ", ".join((f"{query} AS q", f"{doc} AS d", f"{score} AS s", *more))
+    return f"(SELECT {columns} FROM {table})"  # noqa: S608  (names and paths are quoted)
+
+
+def _read_csv(path: str, delimiter: str, types: Mapping[str, str], options: str, source: Source | None = None) -> str:
+    columns = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in types.items())
+    return (
+        f"read_csv({_text(path)}, delim={_text(delimiter)}, {options}, comment='', auto_detect=false, "
+        f"buffer_size={_BUFFER}, columns={{{columns}}}, {_compression(source)})"
+    )
+
+
+def _compression(source: Source | None) -> str:
+    return "compression='gzip'" if source is not None and source.is_gzip else "compression='none'"
+
+
+def _picked(names: list[str]) -> tuple[str, str, str]:
+    try:
+        return pick(names, "run")
+    except ValueError as error:
+        raise _Doubt from error
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@dataclass
+class _Engine:
+    """DuckDB, one run, and its judgements."""
+
+    connection: Any
+    rows: _Rows
+    qrels: Mapping[str, Grades]
+
+    def top(self, depth: int) -> dict[str, Ranking]:
+        """Rank the first documents of each query."""
+        # one more than asked, to see whether the last one is tied
+        first = f"max({{'s': {_SCORE}, 'd': d}}, {depth + 1}) AS top"
+        found = {}
+        for query_id, num_ret, top in self._by_query("", first):
+            grades = self.qrels.get(query_id, {})
+            ranked = [(place, grades[row["d"]]) for place, row in enumerate(top[:depth], 1) if row["d"] in grades]
+            ascending = np.array([row["s"] for row in top[::-1]], dtype=np.float32)
+            _check_numbers(ascending)
+            found[query_id] = Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
+        return found
+
+    def whole(self) -> dict[str, Ranking]:
+        """Rank the judged documents of each query among all of its documents."""
+        pairs = [(query_id, doc_id) for query_id, grades in self.qrels.items() for doc_id in grades]
+        self._load("judged", pairs, "VARCHAR")
+        hits = f"coalesce(list({{'s': {_SCORE}, 'd': d}}) FILTER (WHERE judged_q IS NOT NULL), []) AS hits"
+        join = "LEFT JOIN judged ON q = judged_q AND d = judged_v"
+        found, places, tied = {}, {}, []
+        for query_id, num_ret, scores, returned in self._by_query(join, f"list({_SCORE}) AS scores", hits):
+            scores.sort()
+            _check_numbers(scores)
+            judged = self.qrels.get(query_id, {}).values()
+            found[query_id] = Ranking([], judged=judged, num_ret=num_ret, ascending=scores)
+            places[query_id] = _places(scores, returned)
+            tied += [(query_id, score) for score, _, _, count in places[query_id] if count > 1]
+        doc_ids = self._documents_with(tied)
+        for query_id, ranking in found.items():
+            grades = self.qrels.get(query_id, {})
+            ranking.ranked = sorted(
+                (place + sum(other > doc_id for other in doc_ids.get((query_id, score), ())), grades[doc_id])
+                for score, doc_id, place, _ in places[query_id]
+            )
+        return found
+
+    def _by_query(self, join: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Yield query id, number of documents and the columns asked for, when nothing is wrong with the query."""
+        names = [column.rpartition(" AS ")[2] for column in columns]
+        answer = self.connection.execute(
+            f"SELECT q, count(*) AS n, {self.rows.faults} AS faults, {_HASHES}, {', '.join(columns)} "  # noqa: S608  (quoted)
+            f"FROM {self.rows.sql} {join} GROUP BY q"
+        ).fetchnumpy()
+        taken = [answer[name] for name in ("q", "n", "faults", "high", "low", *names)]
+        for query_id, num_ret, faults, high, low, *rest in zip(*taken, strict=True):
+            hashes = high.astype(np.uint64) << np.uint64(8) | low
+            hashes.sort()
+            twice = (hashes[1:] == hashes[:-1]).any()
+            if faults or twice or not isinstance(query_id, str) or not query_id or query_id.startswith("#"):
+                raise _Doubt
+            yield query_id, int(num_ret), *rest
+
+    def _documents_with(self, tied: list[tuple[str, float]]) -> dict[tuple[str, float], list[str]]:
+        """Return all documents that have one of these scores in one of these queries."""
+        if not tied:
+            return {}
+        self._load("tied", list(dict.fromkeys(tied)), "FLOAT")
+        answer = self.connection.execute(
+            f"SELECT q, tied_v, list(d) FROM {self.rows.sql} JOIN tied ON q = tied_q AND {_SCORE} = tied_v "  # noqa: S608  (quoted)
+            "GROUP BY q, tied_v"
+        ).fetchall()
+        return {(query_id, score): doc_ids for query_id, score, doc_ids in answer}
+
+    def _load(self, name: str, pairs: list[tuple[str, Any]], kind: str) -> None:
+        self.connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {name} AS "
+            f"SELECT unnest(?::VARCHAR[]) AS {name}_q, unnest(?::{kind}[]) AS {name}_v",
+            [[query_id for query_id, _ in pairs], [value for _, value in pairs]],
+        )
+
+
+def _check_numbers(ascending: Any) -> None:  # noqa: ANN401  (numpy's)
+    if ascending[-1] != ascending[-1]:  # NaN is the greatest number, to DuckDB and to numpy
+        raise _Doubt
+
+
+def _places(ascending: Any, hits: Any) -> list[tuple[float, str, int, int]]:  # noqa: ANN401  (numpy's)
+    """Return score, id, rank of the first document with this score, and number of documents with it."""
+    if not len(hits):
+        return []
+    scores = np.array([hit["s"] for hit in hits], dtype=np.float32)
+    not_above = ascending.searchsorted(scores, "right")
+    counts = not_above - ascending.searchsorted(scores, "left")
+    places = len(ascending) + 1 - not_above
+    return [
+        (score, hit["d"], place, count)
+        for score, hit, place, count in zip(scores.tolist(), hits, places.tolist(), counts.tolist(), strict=True)
+    ]
