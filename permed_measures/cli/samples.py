@@ -1,0 +1,188 @@
+"""permed-measures samples: learning-to-rank samples, evaluated and looked at for leaks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from permed_measures.samples import Samples, SamplesEvaluation
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option("--weights", help="One weight per feature: 0.4,0.3,0.2,0.1. Without it each sample needs a 'score'.")
+@click.option("--train", type=click.Path(), help="Learn the weights from the samples of this file.")
+@click.option("--solver", type=click.Choice(["sgd", "lbfgs"]), default="sgd", show_default=True, help="For --train.")
+@click.option("--l2", type=float, default=0.01, show_default=True, help="For --train: the weight of ‖w‖².")
+@click.option("--learning-rate", type=float, default=0.01, show_default=True, help="For --train with sgd.")
+@click.option("--epochs", type=int, default=100, show_default=True, help="For --train.")
+@click.option("--seed", type=int, help="For --train with sgd: shuffle the groups before every epoch.")
+@click.option("-m", "--measures", multiple=True, help="Further measures: 'nDCG@5 GWAP(max_rel=1)@10'.")
+@click.option("--min-relevance", type=float, help="The lowest label of a right candidate. [default: 1]")
+@click.option("--group", default="trace_id,node_id", show_default=True, help="The fields that tell groups apart.")
+@click.option("--candidate", help="The candidate's field. [default: tool, or candidate_id]")
+@click.option("--features", help="The fields that are features: a,b,c. [default: features, or f0, f1, …]")
+@click.option("--details", type=click.Path(), help="Write one record per group to this JSON Lines file.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
+    file: str,
+    weights: str | None,
+    train: str | None,
+    solver: str,
+    l2: float,
+    learning_rate: float,
+    epochs: int,
+    seed: int | None,
+    measures: tuple[str, ...],
+    min_relevance: float | None,
+    group: str,
+    candidate: str | None,
+    features: str | None,
+    details: str | None,
+    form: str,
+) -> None:
+    r"""Evaluate learning-to-rank samples: Top-1 and Top-3 accuracy, MRR, and a check for features that know the label.
+
+    \b
+    FILE is JSONL, JSON, CSV or parquet, one sample per candidate:
+    {"trace_id": "t1", "node_id": 3, "query": "…", "tool": "search", "features": [0.8, 0.5, 0.7, 0.9], "label": 1}
+    """
+    from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
+    from permed_measures.leaks import leak_check  # noqa: PLC0415  (likewise)
+    from permed_measures.samples import evaluate_samples, read_samples  # noqa: PLC0415  (likewise)
+
+    if weights is not None and train is not None:
+        msg = "give either --weights or --train, not both"
+        raise ParamError(msg)
+    fields: dict[str, Any] = {
+        "group": _words(group),
+        "candidate": candidate,
+        "features": None if features is None else _words(features),
+    }
+    samples = read_samples(file, **fields)
+    rel = 1 if min_relevance is None else min_relevance
+    training: _Training | None = None
+    vector = None
+    if train is not None:
+        trained_on = read_samples(train, **fields)
+        options = {"l2": l2, "learning_rate": learning_rate, "epochs": epochs, "solver": solver, "seed": seed}
+        training = _Training(samples, trained_on, options)
+        vector = training.ranker.coef_.tolist()
+    elif weights is not None:
+        vector = _numbers(weights)
+    elif samples.scores is None:
+        msg = f"{file}: the samples have no 'score': give --weights, or --train with samples to learn them from"
+        raise ParamError(msg)
+    found = evaluate_samples(samples, vector, measures=list(measures) or None, min_relevance=min_relevance)
+    looks = [] if samples.features is None else leak_check(samples, min_relevance=rel)
+    warnings = [str(look) for look in looks if look.leaks]
+    notes = list(found.notes)
+    if training is not None:
+        notes += training.notes
+        warnings += training.warnings(rel, {look.feature for look in looks if look.leaks})
+    if details is not None:
+        found.write_details(details)
+    named = None if vector is None else dict(zip(samples.feature_names, vector, strict=True))
+    if form == "json":
+        shown = {
+            **found.to_dict(),
+            "notes": notes,
+            "weights": named,
+            "training": None if training is None else training.to_dict(),
+            "leaks": [look.to_dict() for look in looks],
+            "warnings": warnings,
+        }
+        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+    else:
+        click.echo((_markdown if form == "markdown" else _text)(found, named, notes, warnings))
+
+
+class _Training:
+    """Weights learned from one file, to be used on another."""
+
+    def __init__(self, samples: Samples, trained_on: Samples, options: dict[str, Any]) -> None:
+        from permed_measures.errors import InputError  # noqa: PLC0415  (the tool starts fast)
+        from permed_measures.softmax_ranker import SoftmaxRanker  # noqa: PLC0415  (likewise)
+
+        if samples.feature_names != trained_on.feature_names:
+            here, there = (", ".join(s.feature_names) or "none" for s in (samples, trained_on))
+            msg = f"the features of the two files differ: {here} here, {there} in the training file"
+            raise InputError(msg)
+        self.trained_on = trained_on
+        self.ranker = SoftmaxRanker(**options, verbose=True).fit(trained_on)
+        self.notes = [f"weights learned from {_groups(self.ranker.n_groups_)}"]
+        if self.ranker.groups_skipped_:
+            skipped = _groups(self.ranker.groups_skipped_)
+            self.notes.append(f"{skipped} not learned from: one sample only, or none that is right")
+        known = {group.query_id for group in trained_on.groups}
+        again = sum(group.query_id in known for group in samples.groups)
+        if again:
+            self.notes.append(f"{again:,} of {_groups(len(samples.groups))} were trained on: expect less on new ones")
+
+    def warnings(self, rel: float, known: set[str]) -> list[str]:
+        """Return the leaks that the evaluated samples do not show."""
+        from permed_measures.leaks import leak_check  # noqa: PLC0415  (the tool starts fast)
+
+        looks = leak_check(self.trained_on, min_relevance=rel)
+        return [f"training file: {look}" for look in looks if look.leaks and look.feature not in known]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was learned from, and the average loss of every epoch."""
+        ranker = self.ranker
+        return {"groups": ranker.n_groups_, "groups_skipped": ranker.groups_skipped_, "loss": ranker.loss_curve_}
+
+
+def _groups(count: int) -> str:
+    return "1 group" if count == 1 else f"{count:,} groups"
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
+
+    try:
+        return [float(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        msg = f"--weights {text!r}: give numbers separated by commas, such as 0.4,0.3,0.2,0.1"
+        raise ParamError(msg) from None
+
+
+def _rows(found: SamplesEvaluation) -> list[tuple[str, str, str]]:
+    names = found.evaluation.labels
+    rows = [(names[measure], f"{mean:.4f}", str(measure)) for measure, mean in found.evaluation.means.items()]
+    return [*rows, ("num_queries", f"{found.num_queries:,}", "groups")]
+
+
+def _text(found: SamplesEvaluation, weights: dict[str, float] | None, notes: list[str], warnings: list[str]) -> str:
+    rows = _rows(found)
+    width = max(len(name) for name, _, _ in rows)
+    longest = max(len(value) for _, value, _ in rows)
+    lines = [f"{name:<{width}}  {value:>{longest}}  {what}" for name, value, what in rows]
+    lines += ["", *found.reading()]
+    if weights is not None:
+        lines += ["", "weights: " + ", ".join(f"{name} {weight:.6g}" for name, weight in weights.items())]
+    lines += [f"note: {note}" for note in notes]
+    lines += [f"warning: {warning}" for warning in warnings]
+    return "\n".join(lines)
+
+
+def _markdown(found: SamplesEvaluation, weights: dict[str, float] | None, notes: list[str], warnings: list[str]) -> str:
+    lines = ["| name | value | measure |", "|---|---:|---|"]
+    lines += [f"| {name} | {value} | `{what}` |" for name, value, what in _rows(found)]
+    lines += ["", *[f"{line}  " for line in found.reading()]]
+    if weights is not None:
+        lines += ["", "| feature | weight |", "|---|---:|"]
+        lines += [f"| {_cell(name)} | {weight:.6g} |" for name, weight in weights.items()]
+    lines += ["", *[f"- {_cell(note)}" for note in notes]]
+    lines += [f"- **warning:** {_cell(warning)}" for warning in warnings]
+    return "\n".join(lines).rstrip()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
