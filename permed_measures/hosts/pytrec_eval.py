@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 import pytrec_eval as host
-from ir_measures import Measure
+from ir_measures import Measure, nDCG
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
 from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
@@ -21,7 +20,6 @@ from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run, ranking_of
 from permed_measures.measures import _host_names, checked, parse_all
 from permed_measures.measures.base import canonical
-from permed_measures.measures.ndcg import NDCG
 from permed_measures.ranking import Ranking, _as_float
 
 __all__ = [
@@ -44,6 +42,11 @@ _GRADED = {"ndcg_rel", "Rndcg", "G"}
 
 _THEIRS = frozenset(host.supported_measures)
 
+_COUNTS = {"num_ret", "num_nonrel_judged_ret", "utility"}
+"""What an unwanted document at the end of a list changes."""
+
+_FILLER = "permed_measures: a document that nobody returns"
+
 supported_measures: set[str] = {*_THEIRS} | {
     name for stem, (_, ours) in _host_names().items() for name in (stem, stem + ours.cut)
 }
@@ -58,7 +61,8 @@ class RelevanceEvaluator:
 
     More is accepted than pytrec_eval does: every shape of qrels and run that ``evaluate()`` knows, numpy numbers, and
     grades that are not whole. With such grades a binary measure looks at grade >= relevance_level, ``ndcg`` and
-    ``ndcg_cut`` are computed exactly, and the other graded measures are an InputError.
+    ``ndcg_cut`` are computed exactly, and the other graded measures are an InputError. A query that returns nothing is
+    allowed: on some sets of names it ends the process in pytrec_eval, on others it is 0/0 (``11pt_avg``), here 0.
 
     >>> qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}
     >>> RelevanceEvaluator(qrels, {"map", "gwmap_cut_10"}).evaluate(run)   # gwmap: (1/1 · 0.5 + 2/2 · 1.0) / 2
@@ -88,13 +92,7 @@ class RelevanceEvaluator:
             level_there = 1
         else:
             level_there = min(math.ceil(level), _MAX_GRADE + 1)  # no grade there is higher
-        self._theirs = None
-        if theirs:
-            _check_text(judgements)
-            plain = {query_id: dict(grades) for query_id, grades in judgements.items()}
-            for query_id, grades in plain.items():
-                _check_text(grades, query_id)
-            self._theirs = host.RelevanceEvaluator(plain, theirs, level_there, self._judged_only)
+        self._theirs = _Theirs(judgements, theirs, level_there, judged_only=self._judged_only) if theirs else None
         self._names = list(ours)
         self._plan = Plan(list(ours.values()), level)
         for measure in self._plan.by_ir_measures.values():
@@ -108,10 +106,8 @@ class RelevanceEvaluator:
         depth = self._plan.depth if self._theirs is None and not self._judged_only else None
         rankings = [ranking_of(query_id, run[query_id], self._qrels[query_id], depth) for query_id in run]
         values: dict[str, dict[str, float]] = {query_id: {} for query_id in run}
-        if self._theirs is not None and run:
-            plain = {query_id: _plain(query_id, returned) for query_id, returned in run.items()}
-            answers = self._theirs.evaluate(plain)
-            values = {query_id: answers[query_id] for query_id in run}
+        if self._theirs is not None:
+            values = self._theirs.evaluate(run)
         for name, column in zip(self._names, self._columns(rankings), strict=True):
             for query_id, value in zip(run, column, strict=True):
                 values[query_id][name] = value
@@ -123,8 +119,11 @@ class RelevanceEvaluator:
         columns: dict[int, list[float]] = {}
         for index, measure in self._plan.by_kernel.items():
             columns[index] = [measure.value(ranking) if ranking.ranked else 0.0 for ranking in rankings]
-        delegated = delegate(list(self._plan.by_delegate.values()), rankings)
-        columns.update(zip(self._plan.by_delegate, delegated, strict=True))
+        delegated = delegate(
+            list(self._plan.by_delegate.values()), [ranking for ranking in rankings if ranking.num_ret]
+        )
+        for index, column in zip(self._plan.by_delegate, map(iter, delegated), strict=True):
+            columns[index] = [next(column) if ranking.num_ret else 0.0 for ranking in rankings]
         return [columns[index] for index in range(len(self._names))]
 
     def _refuse_graded(self, names: Iterable[str]) -> None:
@@ -139,6 +138,37 @@ class RelevanceEvaluator:
                         f"{', '.join(graded)} from whole grades up to {_MAX_GRADE:,} only; ask for ndcg, or give such"
                     )
                     raise InputError(msg)
+
+
+class _Theirs:
+    """pytrec_eval itself, kept from queries that return nothing or have negative grades only: they end the process."""
+
+    def __init__(
+        self, judgements: Mapping[str, Mapping[str, int]], names: set[str], level: int, *, judged_only: bool
+    ) -> None:
+        _check_text(judgements)
+        self._qrels: dict[str, dict[str, int]] = {}
+        for query_id, grades in judgements.items():
+            _check_text(grades, query_id)
+            self._qrels[query_id] = dict(grades) if max(grades.values()) >= 0 else {**grades, _FILLER: 0}
+        self._options = (names, level, judged_only)
+        self._evaluator = host.RelevanceEvaluator(self._qrels, *self._options)
+
+    def evaluate(self, run: Mapping[str, Mapping[str, float] | Sequence[str]]) -> dict[str, dict[str, float]]:
+        """Return pytrec_eval's values, in the order of the run."""
+        something = {query_id: _plain(query_id, returned) for query_id, returned in run.items() if returned}
+        answers = self._evaluator.evaluate(something) if something else {}
+        answers |= self._without_documents([query_id for query_id in run if query_id not in something])
+        return {query_id: answers[query_id] for query_id in run}
+
+    def _without_documents(self, query_ids: Iterable[str]) -> dict[str, dict[str, float]]:
+        """Return the values where nothing was returned: those of one document that is not relevant, uncounted."""
+        qrels = {query_id: {**self._qrels[query_id], _FILLER: 0} for query_id in query_ids}
+        run = {query_id: {_FILLER: 0.0} for query_id in qrels}
+        answers: dict[str, dict[str, float]] = host.RelevanceEvaluator(qrels, *self._options).evaluate(run)
+        for values in answers.values():
+            values.update(dict.fromkeys(_COUNTS.intersection(values), 0.0))
+        return answers
 
 
 def _checked_level(relevance_level: Any) -> float:  # noqa: ANN401  (checked here)
@@ -211,8 +241,14 @@ def _with_parameters(name: str) -> set[str] | None:
     if not all(re.fullmatch(pattern, parameter) for parameter in parameters):
         msg = f"{name!r}: {allowed}, as in {stem}.{'5,10' if stem in _CUT else '0.5'}"
         raise ParamError(msg)
-    # 5 and 05, or 0.5 and 0.50, are one parameter
-    return {f"{stem}.{Decimal(parameter).normalize():f}" for parameter in parameters}
+    return {f"{stem}.{_shortest(parameter)}" for parameter in parameters}
+
+
+def _shortest(number: str) -> str:
+    """Return the one way to write 5 and 05, or 0.5 and 0.50."""
+    whole, _, fraction = number.partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{int(whole)}.{fraction}" if fraction else str(int(whole))
 
 
 def _ours(name: str) -> dict[str, Measure]:
@@ -235,11 +271,11 @@ def _ours(name: str) -> dict[str, Measure]:
 
 def _exact_ndcg(names: Iterable[str]) -> dict[str, Measure]:
     """Return our nDCG under pytrec_eval's names, for grades that pytrec_eval cannot take."""
-    found: dict[str, Measure] = {"ndcg": NDCG} if "ndcg" in names else {}
+    found: dict[str, Measure] = {"ndcg": nDCG} if "ndcg" in names else {}
     cutoffs = [int(name.partition(".")[2]) for name in names if name.startswith("ndcg_cut.")]
     if not cutoffs and "ndcg_cut" in names:
         cutoffs = list(_CUTOFFS)
-    return found | {f"ndcg_cut_{cutoff}": NDCG(cutoff=cutoff) for cutoff in sorted(cutoffs)}
+    return found | {f"ndcg_cut_{cutoff}": nDCG @ cutoff for cutoff in sorted(cutoffs)}
 
 
 def _plain(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dict[str, float]:

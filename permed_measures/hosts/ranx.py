@@ -12,10 +12,9 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from ir_measures import Measure
@@ -43,14 +42,13 @@ _PATCH = "_permed_measures"
 _EXACT_FLOAT64 = 2**53
 
 
-@dataclass
-class _Patch:
+class _Patch(NamedTuple):
     """What was put into ranx. It is kept in ranx itself: a reload of this module does not lose it."""
 
     original: Callable[[str], Any]
     switch: Callable[[str], Any]
     measures: dict[str, Measure]
-    labels: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str]
 
 
 def install(**measures: Measure | str) -> None:
@@ -207,7 +205,7 @@ def _checked_host(measures: Mapping[str, Measure]) -> _Patch:
         raise HostError(_unknown_shape(f"not found: {'; '.join(missing)}"))
     _refuse_known(original, measures)
     known = dict(measures)
-    return _Patch(original, _switch(original, known), known)
+    return _Patch(original, _switch(original, known), known, {})
 
 
 def _arguments(function: Callable[..., Any]) -> list[str]:
@@ -305,5 +303,9 @@ def _check_grades(measure: RankingMeasure, rankings: Sequence[Ranking]) -> None:
         if accepted.issuperset(ranking.judged):
             continue
         grades = {f"of grade {grade:g} (ranx hands on no ids)": canonical(grade) for grade in ranking.judged}
-        measure.check_grades(f"number {number} in ranx's order", grades)
+        try:
+            measure.check_grades(f"number {number} in ranx's order", grades)
+        except InputError as error:
+            msg = f"{error}; in ranx a measure with parameters is bound to a name: install_ranx(my_name=…)"
+            raise InputError(msg) from None
         accepted.update(ranking.judged)
