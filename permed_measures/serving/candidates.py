@@ -1,0 +1,235 @@
+"""What a reranker is given, and what it answers: queries, candidates, and the ranking that an answer means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from permed_measures.errors import InputError
+from permed_measures.readers.json_text import as_id, loads
+from permed_measures.readers.source import Source, shown
+
+QUERY_ID = "query_id"
+TEXTS = ("text", "query")
+LISTS = ("candidates", "results", "ranked_results")
+DOC_IDS = ("doc_id", "text_id", "id")
+INDICES = ("index", "corpus_id", "document_index")
+_PAIR = 2
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A document to rerank."""
+
+    doc_id: str
+    text: str | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """All that the file says about it: what a reranker that asks for records is given."""
+
+
+def as_queries(source: Any) -> dict[str, str]:  # noqa: ANN401  (a path or a mapping, checked here)
+    """Return {query_id: text} from a mapping or a file of JSON Lines: ``{"query_id": …, "text": …}``."""
+    if isinstance(source, (str, PathLike)):
+        return _read(source, _query)
+    if not isinstance(source, Mapping):
+        msg = f"queries: {type(source).__name__} is not a shape we know; give {{query_id: text}} or a path"
+        raise InputError(msg)
+    for query_id, text in source.items():
+        if not isinstance(query_id, str) or not query_id or not isinstance(text, str):
+            msg = f"queries: {query_id!r}: {text!r} is not a query id and a text"
+            raise InputError(msg)
+    return dict(source)
+
+
+def as_candidates(source: Any) -> dict[str, list[Candidate]]:  # noqa: ANN401  (a path or a mapping, checked here)
+    """Return {query_id: candidates}, in the order without reranking.
+
+    The source is a file of JSON Lines, ``{"query_id": …, "candidates": [{"doc_id": …, "text": …}, …]}``, or a mapping
+    from query ids to such lists, to lists of pairs (doc_id, text), or to ``{doc_id: text}``.
+    """
+    if isinstance(source, (str, PathLike)):
+        return _read(source, _candidate_line)
+    if not isinstance(source, Mapping):
+        msg = f"candidates: {type(source).__name__} is not a shape we know; give {{query_id: [candidate, …]}} or a path"
+        raise InputError(msg)
+    made = {}
+    for query_id, listed in source.items():
+        try:
+            made[as_id(query_id, QUERY_ID)] = _candidates(listed.items() if isinstance(listed, Mapping) else listed)
+        except (ValueError, TypeError) as error:  # noqa: PERF203  (each query has its own message)
+            raise InputError(f"candidates, query {query_id!r}: {error}") from None
+    return made
+
+
+def _read(path: str | PathLike[str], read: Callable[[Mapping[str, Any]], Any]) -> dict[str, Any]:
+    source = Source(path)
+    found: dict[str, Any] = {}
+    for first, block in source.blocks():
+        for number, line in enumerate(source.decode(block, first).split("\n"), first):
+            if not line.strip():
+                continue
+            try:
+                record = loads(line)
+                if not isinstance(record, dict) or QUERY_ID not in record:
+                    msg = f"a line is a JSON object with the key {QUERY_ID!r}"
+                    raise ValueError(msg)  # noqa: TRY301  (one place adds file and line)
+                query_id = as_id(record[QUERY_ID], QUERY_ID)
+                if query_id in found:
+                    msg = f"query {query_id!r} stands in the file twice"
+                    raise ValueError(msg)  # noqa: TRY301  (likewise)
+                found[query_id] = read(record)
+            except ValueError as error:
+                raise source.error(f"{error}: {shown(line)}", number) from None
+    if not found:
+        msg = "no query in the file"
+        raise source.error(msg)
+    return found
+
+
+def _query(record: Mapping[str, Any]) -> str:
+    key = _key(record, TEXTS)
+    if not isinstance(record[key], str):
+        msg = f"{key!r} holds a JSON {type(record[key]).__name__}, not a text"
+        raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line)
+    return str(record[key])
+
+
+def _candidate_line(record: Mapping[str, Any]) -> list[Candidate]:
+    return _candidates(record[_key(record, LISTS)])
+
+
+def _key(record: Mapping[str, Any], keys: Sequence[str]) -> str:
+    key = next((key for key in keys if key in record), None)
+    if key is None:
+        msg = f"none of the keys {', '.join(map(repr, keys))}; there are {', '.join(map(repr, record))}"
+        raise ValueError(msg)
+    return key
+
+
+def _candidates(listed: Any) -> list[Candidate]:  # noqa: ANN401  (checked here)
+    if isinstance(listed, (str, bytes)):
+        msg = "the candidates are a text, not a list"
+        raise ValueError(msg)  # noqa: TRY004  (the caller adds the place)
+    made = [_candidate(item) for item in listed]
+    ids = [candidate.doc_id for candidate in made]
+    if len(set(ids)) != len(ids):
+        again = next(doc_id for place, doc_id in enumerate(ids) if doc_id in ids[:place])
+        msg = f"document {again!r} stands twice in the list"
+        raise ValueError(msg)
+    return made
+
+
+def _candidate(item: Any) -> Candidate:  # noqa: ANN401  (checked here)
+    if isinstance(item, Candidate):
+        return item
+    if isinstance(item, Mapping):
+        doc_id = as_id(item[_key(item, DOC_IDS)], "document id")
+        text = item.get("text")
+        record = dict(item)
+    elif isinstance(item, Sequence) and not isinstance(item, (str, bytes)) and len(item) == _PAIR:
+        doc_id, text = as_id(item[0], "document id"), item[1]
+        record = {"doc_id": doc_id, "text": text}
+    else:
+        msg = f"{item!r} is not a candidate; one is an object with {DOC_IDS[0]!r} and 'text'"
+        raise ValueError(msg)
+    if text is not None and not isinstance(text, str):
+        msg = f"document {doc_id!r}: the text is a {type(text).__name__}"
+        raise ValueError(msg)
+    return Candidate(doc_id, text, record)
+
+
+def read_answer(
+    answer: Any,  # noqa: ANN401  (checked here)
+    candidates: Sequence[Candidate],
+) -> dict[str, float] | list[str]:
+    """Return what an answer means: scores by document, or documents in order.
+
+    An answer is one of: a score for each candidate, in the order in which they were given (a list, numpy array or
+    tensor: plain numbers are always scores, never places); ``{doc_id: score}``; or the documents best first, as ids, as
+    (index, score) pairs, or as records with an index (``index``, ``corpus_id``) or an id, alone or under ``results``.
+    Documents may be left out. Anything else is an InputError.
+    """
+    if isinstance(answer, Mapping) and isinstance(answer.get("results"), Sequence):  # rerank services over HTTP
+        answer = answer["results"]
+    elif hasattr(answer, "results"):  # and their client libraries
+        answer = answer.results
+    if hasattr(answer, "tolist"):
+        answer = answer.tolist()
+    ids = [candidate.doc_id for candidate in candidates]
+    if isinstance(answer, Mapping):
+        _check_ids(list(answer), ids)
+        return {doc_id: _score(score, doc_id) for doc_id, score in answer.items()}
+    if not isinstance(answer, Sequence) or isinstance(answer, (str, bytes)):
+        msg = f"the answer is a {type(answer).__name__}; a list of scores or of documents is expected"
+        raise InputError(msg)
+    if all(_is_number(item) for item in answer) and (answer or not ids):
+        if len(answer) != len(ids):
+            msg = f"{len(answer)} scores for {len(ids)} candidates; one for each is expected"
+            raise InputError(msg)
+        return {doc_id: _score(score, doc_id) for doc_id, score in zip(ids, answer, strict=True)}
+    ordered = [_doc_id(item, ids) for item in answer]
+    _check_ids(ordered, ids)
+    return ordered
+
+
+def looks_like_places(answer: Any) -> bool:  # noqa: ANN401  (any answer)
+    """Whether an answer holds the whole numbers 0 to n - 1, each once: places rather than scores."""
+    listed = answer.tolist() if hasattr(answer, "tolist") else answer
+    if not isinstance(listed, Sequence) or len(listed) < _PAIR or not all(type(item) is int for item in listed):
+        return False
+    return sorted(listed) == list(range(len(listed)))
+
+
+def _is_number(item: Any) -> bool:  # noqa: ANN401  (that is the question)
+    return not isinstance(item, (str, bytes, bool)) and hasattr(item, "__float__")
+
+
+def _score(score: Any, doc_id: str) -> float:  # noqa: ANN401  (checked here)
+    if not _is_number(score):
+        msg = f"document {doc_id!r}: the score {score!r} is not a number"
+        raise InputError(msg)
+    if math.isnan(score):
+        msg = f"document {doc_id!r}: the score is NaN"
+        raise InputError(msg)
+    return float(score)
+
+
+def _doc_id(item: Any, ids: Sequence[str]) -> Any:  # noqa: ANN401  (checked by the caller)
+    if isinstance(item, str):
+        return item
+    if isinstance(item, Candidate):
+        return item.doc_id
+    if isinstance(item, Mapping):
+        key = next((key for key in (*INDICES, *DOC_IDS) if key in item), None)
+        found = None if key is None else item[key]
+        return _at(found, ids) if key in INDICES else found
+    for name in INDICES:  # an object of a client library
+        if hasattr(item, name) and not isinstance(item, Sequence):
+            return _at(getattr(item, name), ids)
+    if isinstance(item, Sequence) and len(item) == _PAIR:
+        return item[0] if isinstance(item[0], str) else _at(item[0], ids)
+    msg = f"{item!r} in the answer is neither a score nor a document"
+    raise InputError(msg)
+
+
+def _at(place: Any, ids: Sequence[str]) -> str:  # noqa: ANN401  (checked here)
+    if isinstance(place, bool) or not hasattr(place, "__index__") or not 0 <= int(place) < len(ids):
+        msg = f"the index {place!r} is not one of 0 to {len(ids) - 1}"
+        raise InputError(msg)
+    return ids[int(place)]
+
+
+def _check_ids(given: Sequence[Any], ids: Sequence[str]) -> None:
+    known = set(ids)
+    seen = set()
+    for doc_id in given:
+        if doc_id not in known:
+            msg = f"the answer holds {doc_id!r}, which is no candidate of this query"
+            raise InputError(msg)
+        if doc_id in seen:
+            msg = f"the answer holds {doc_id!r} twice"
+            raise InputError(msg)
+        seen.add(doc_id)

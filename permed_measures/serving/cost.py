@@ -1,0 +1,123 @@
+"""Cost: from the price of tokens to dollars a query and a day, and what they bring."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from permed_measures.errors import ParamError
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What reranking costs where tokens are paid for.
+
+    ``tokens_per_document`` is what is paid for one candidate (a cross-encoder reads the query again with each of them:
+    count it there); ``tokens_per_query`` is paid once a query, on top.
+
+    >>> cost = Cost(usd_per_million_tokens=0.025, tokens_per_document=800, documents_per_query=50)
+    >>> cost.tokens, cost.usd_per_query                    # 50 · 800 tokens at $0.025 a million
+    (40000, 0.001)
+    >>> cost.usd_per_day(100_000), cost.usd_per_million_queries
+    (100.0, 1000.0)
+    """
+
+    usd_per_million_tokens: float
+    tokens_per_document: float
+    documents_per_query: float
+    tokens_per_query: float = 0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            _at_least_zero(name, value)
+
+    @property
+    def tokens(self) -> float:
+        """Tokens paid for one query."""
+        return self.documents_per_query * self.tokens_per_document + self.tokens_per_query
+
+    @property
+    def usd_per_query(self) -> float:
+        """Dollars a query."""
+        return self.tokens * self.usd_per_million_tokens / _MILLION
+
+    @property
+    def usd_per_million_queries(self) -> float:
+        """Dollars a million queries."""
+        return self.tokens * self.usd_per_million_tokens
+
+    def usd_per_day(self, queries_per_day: float) -> float:
+        """Return dollars a day."""
+        return _at_least_zero("queries_per_day", queries_per_day) * self.usd_per_query
+
+    def to_dict(self, queries_per_day: float | None = None) -> dict[str, float]:
+        """Return the numbers."""
+        numbers = {
+            "usd_per_million_tokens": self.usd_per_million_tokens,
+            "tokens_per_query": self.tokens,
+            "usd_per_query": self.usd_per_query,
+            "usd_per_million_queries": self.usd_per_million_queries,
+        }
+        if queries_per_day is not None:
+            numbers |= {"queries_per_day": queries_per_day, "usd_per_day": self.usd_per_day(queries_per_day)}
+        return numbers
+
+
+@dataclass(frozen=True)
+class Roi:
+    """What :func:`roi` returns. Shares, not percentages: 0.2083 is 20.83%."""
+
+    improvement: float
+    revenue_increase_usd_per_day: float
+    cost_usd_per_day: float
+    roi: float | None
+    """None where it costs nothing."""
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the numbers."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        gain = "free" if self.roi is None else f"ROI {self.roi:+.2%}"
+        return (
+            f"improvement {self.improvement:+.2%}, revenue {self.revenue_increase_usd_per_day:+,.2f} $/day, "
+            f"cost {self.cost_usd_per_day:,.2f} $/day, {gain}"
+        )
+
+
+def roi(
+    baseline: float,
+    reranked: float,
+    *,
+    usd_per_query: float,
+    queries_per_day: float,
+    revenue_per_query: float,
+) -> Roi:
+    """Return the return on investment, (revenue increase - cost) / cost.
+
+    It supposes that revenue grows in proportion to the measure, which is a strong supposition: an A/B test tells.
+
+    >>> result = roi(0.72, 0.87, usd_per_query=0.001, queries_per_day=100_000, revenue_per_query=0.01)
+    >>> print(result)                                       # (0.87 - 0.72) / 0.72; · $1,000 a day; against $100
+    improvement +20.83%, revenue +208.33 $/day, cost 100.00 $/day, ROI +108.33%
+    """
+    for name, value in (("baseline", baseline), ("reranked", reranked), ("usd_per_query", usd_per_query)):
+        _at_least_zero(name, value)
+    for name, value in (("queries_per_day", queries_per_day), ("revenue_per_query", revenue_per_query)):
+        _at_least_zero(name, value)
+    if baseline == 0:
+        msg = "baseline=0 is not allowed: an improvement over 0 has no size"
+        raise ParamError(msg)
+    improvement = (reranked - baseline) / baseline
+    increase = queries_per_day * revenue_per_query * improvement
+    cost = queries_per_day * usd_per_query
+    return Roi(improvement, increase, cost, (increase - cost) / cost if cost else None)
+
+
+def _at_least_zero(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+        msg = f"{name}={value!r} is not allowed; give a number >= 0"
+        raise ParamError(msg)
+    return value

@@ -1,0 +1,52 @@
+"""Latency, throughput and cost of one system, as one flat set of numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from permed_measures.serving.cost import Cost
+from permed_measures.serving.latency import Latency
+from permed_measures.serving.throughput import Load
+
+
+@dataclass(frozen=True, eq=False)
+class ServingSummary:
+    """What is known about how a system serves: the same names in JSON, in targets and in ``permed-measures gate``.
+
+    >>> summary = ServingSummary(Latency.of([10, 20, 30]), cost=Cost(0.025, 800, 50))
+    >>> {name: summary.to_dict()[name] for name in ("p50_ms", "max_ms", "usd_per_query")}
+    {'p50_ms': 20.0, 'max_ms': 30.0, 'usd_per_query': 0.001}
+    """
+
+    latency: Latency
+    cost: Cost | None = None
+    loads: Mapping[int, Load] = field(default_factory=dict)
+    """Measured throughput, by number of threads."""
+    qps: float | None = None
+    """Queries a second, where they are known otherwise: of a request log. Else the highest of the loads."""
+    queries_per_day: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers under flat names; those that are not known are left out."""
+        numbers = self.latency.to_dict()
+        by_threads = {threads: load.qps for threads, load in self.loads.items() if not math.isnan(load.qps)}
+        qps = max(by_threads.values(), default=None) if self.qps is None else self.qps
+        if qps is not None:
+            numbers["qps"] = qps
+        numbers |= {f"qps_{threads}_threads": found for threads, found in by_threads.items()}
+        if self.cost is not None:
+            numbers |= self.cost.to_dict(self.queries_per_day)
+        return numbers
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return :meth:`to_dict` as JSON text: what ``permed-measures gate --serving FILE`` reads."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False) + "\n"
+
+    def __str__(self) -> str:
+        width = max(map(len, self.to_dict()))
+        lines = [f"{name:<{width}}  {value:,.6g}" for name, value in self.to_dict().items()]
+        return "\n".join([*lines, *[f"note: {note}" for note in [*self.notes, *self.latency.notes]]])
