@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ir_measures
 import numpy as np
@@ -36,6 +35,7 @@ _USUAL_CUTOFF = 10
 
 Key = tuple[str, Measure]
 Progress = Callable[[str, float], None]
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True)
@@ -336,8 +336,25 @@ class _Maker:
             if name != baseline:
                 before = columns[baseline, measure]
                 pairs[name, measure] = {q: (before[q], column[q]) for q in before if q in column}
-        means = self._means(columns)
-        changes = self._changes(pairs)
+        arrays = {key: np.array(list(column.values()), dtype=float) for key, column in columns.items()}
+        differences = {key: _differences(pair.values()) for key, pair in pairs.items()}
+        together = [*arrays.values(), *differences.values()]
+        intervals = iter(
+            _by_length(
+                together,
+                lambda matrix: significance.bootstrap_intervals(
+                    matrix, alpha=self.alpha, resamples=self.resamples, seed=self.seed
+                ),
+            )
+        )
+        means = {key: Mean(_mean(array.tolist()), next(intervals), len(array)) for key, array in arrays.items()}
+        drawn = _by_length(
+            list(differences.values()), lambda matrix: significance.randomization_tests(matrix, seed=self.seed)
+        )
+        changes = {
+            key: self._change(list(pairs[key].values()), array, next(intervals), p_value)
+            for (key, array), p_value in zip(differences.items(), drawn, strict=True)
+        }
         p_imp = {
             name: pair_improvement(
                 self.qrels,
@@ -352,30 +369,10 @@ class _Maker:
         num = len({q for column in columns.values() for q in column})
         return Table(group, num, means, changes, p_imp)
 
-    def _means(self, columns: Mapping[Key, Mapping[str, float]]) -> dict[Key, Mean]:
-        arrays = {key: np.array(list(column.values()), dtype=float) for key, column in columns.items()}
-        intervals = self._intervals(arrays)
-        return {key: Mean(_mean(array.tolist()), intervals[key], len(array)) for key, array in arrays.items()}
-
-    def _changes(self, pairs: Mapping[Key, Mapping[str, tuple[float, float]]]) -> dict[Key, Change]:
-        befores = {key: _mean([before for before, _ in pair.values()]) for key, pair in pairs.items()}
-        afters = {key: _mean([after for _, after in pair.values()]) for key, pair in pairs.items()}
-        arrays = {
-            key: np.array([after - before for before, after in pair.values()], dtype=float)
-            for key, pair in pairs.items()
-        }
-        for array in arrays.values():
-            array[np.abs(array) < SAME] = 0.0
-        intervals = self._intervals(arrays)
-        drawn = self._randomization(arrays)
-        return {
-            key: self._change(array, befores[key], afters[key], intervals[key], drawn[key])
-            for key, array in arrays.items()
-        }
-
     def _change(
-        self, array: Floats, before: float | None, after: float | None, interval: Interval | None, drawn: float | None
+        self, pairs: Sequence[tuple[float, float]], array: Floats, interval: Interval | None, drawn: float | None
     ) -> Change:
+        before, after = (_mean([pair[side] for pair in pairs]) for side in (0, 1))
         difference = None if before is None or after is None else after - before
         unequal = int(np.count_nonzero(array))
         return Change(
@@ -396,21 +393,6 @@ class _Maker:
             smallest_p=None if self.test == "t" or len(array) < 2 else min(1.0, 2.0 ** (1 - unequal)),  # noqa: PLR2004
         )
 
-    def _intervals(self, arrays: Mapping[Key, Floats]) -> dict[Key, Interval | None]:
-        found: dict[Key, Interval | None] = {}
-        for keys, matrix in _stacked(arrays):
-            intervals = significance.bootstrap_intervals(
-                matrix, alpha=self.alpha, resamples=self.resamples, seed=self.seed
-            )
-            found.update(zip(keys, intervals, strict=True))
-        return found
-
-    def _randomization(self, arrays: Mapping[Key, Floats]) -> dict[Key, float | None]:
-        found: dict[Key, float | None] = {}
-        for keys, matrix in _stacked(arrays):
-            found.update(zip(keys, significance.randomization_tests(matrix, seed=self.seed), strict=True))
-        return found
-
 
 def _part(column: Mapping[str, float], query_ids: Sequence[str] | None) -> Mapping[str, float]:
     return column if query_ids is None else {q: column[q] for q in query_ids if q in column}
@@ -420,11 +402,19 @@ def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _stacked(arrays: Mapping[Key, Floats]) -> Iterator[tuple[list[Key], Floats]]:
-    """Yield the columns of one length as one matrix: they share the draws, which are dear."""
-    for _, keys in itertools.groupby(sorted(arrays, key=lambda key: len(arrays[key])), lambda key: len(arrays[key])):
-        together = list(keys)
-        yield together, np.column_stack([arrays[key] for key in together])
+def _differences(pairs: Iterable[tuple[float, float]]) -> Floats:
+    differences = np.array([after - before for before, after in pairs], dtype=float)
+    differences[np.abs(differences) < SAME] = 0.0
+    return differences
+
+
+def _by_length(arrays: Sequence[Floats], work: Callable[[Floats], list[ResultT]]) -> list[ResultT]:
+    """Do some work on all columns of one length together: they share the draws, which are dear."""
+    found: dict[int, ResultT] = {}
+    for length in {len(array) for array in arrays}:
+        places = [place for place, array in enumerate(arrays) if len(array) == length]
+        found.update(zip(places, work(np.column_stack([arrays[place] for place in places])), strict=True))
+    return [found[place] for place in range(len(arrays))]
 
 
 def _judged(tables: Sequence[Table], test: str, correction: str, alpha: float) -> list[Table]:

@@ -57,7 +57,7 @@ def _drawn_means(columns: Floats, resamples: int, seed: int) -> Iterator[Floats]
         rows = generator.integers(0, num_rows, (size, num_rows))
         rows += np.arange(size)[:, None] * num_rows
         times = np.bincount(rows.ravel(), minlength=size * num_rows).reshape(size, num_rows)
-        yield times @ columns / num_rows
+        yield times.astype(np.float64) @ columns / num_rows  # floats: numpy multiplies matrices of ints slowly
 
 
 def _bca(column: Floats, drawn: Floats, alpha: float) -> Interval:

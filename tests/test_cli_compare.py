@@ -78,6 +78,17 @@ def test_means_are_those_that_ir_measures_prints(tool, folder):
     assert means["query_only", "P@1"] == pytest.approx(theirs[P @ 1], abs=1e-9)
 
 
+def test_published_figures_through_the_tool(tool, shared):
+    files = [str(shared / "trec-covid-r1" / name) for name in ("qrels.txt", "irc_entrez.run.gz", "irc_pubmed.run.gz")]
+    code, out, _ = tool("compare", *files, "-m", "AP nDCG@10 P@5 Bpref", "--format", "json")
+    content = json.loads(out)
+    means = {(m["run"], m["measure"]): round(m["mean"], 4) for m in content["all"]["means"]}
+    assert code == 0
+    # NIST's figures, shared/data/README.md
+    assert [means["irc_entrez", name] for name in ("AP", "nDCG@10", "P@5", "Bpref")] == [0.0988, 0.2533, 0.3667, 0.3054]
+    assert [means["irc_pubmed", name] for name in ("AP", "nDCG@10", "P@5", "Bpref")] == [0.1080, 0.2538, 0.4067, 0.3025]
+
+
 def test_output_html_and_groups(tool, tmp_path):
     out_file, page = tmp_path / "by turn.csv", tmp_path / "report.html"
     options = (

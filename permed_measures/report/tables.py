@@ -73,8 +73,7 @@ def changes_grid(comparison: Comparison) -> Grid:
             cells.append(words.interval(change.interval))
             cells += [words.p_value(change.p_values[test]) for test in words.TEST_NAMES]
             cells += [words.p_value(change.p_adjusted), words.win_tie_loss(change)]
-            cells.append(words.NONE if change.effect_size is None else f"{change.effect_size:+.2f}")
-            cells.append(words.number(change.detectable))
+            cells += [words.signed(change.effect_size, decimals=2), words.number(change.detectable)]
             row = [Cell(cell) for cell in cells]
             row[8] = Cell(cells[8], marked=change.significant)
             grid.rows.append(row)

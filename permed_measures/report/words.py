@@ -24,11 +24,11 @@ def number(value: float | None) -> str:
     return NONE if value is None else f"{value:.4f}"
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, decimals: int = 4) -> str:
     """Write a difference, with its sign; none on zero."""
     if value is None:
         return NONE
-    shown = f"{value:+.4f}"
+    shown = f"{value:+.{decimals}f}"
     return shown[1:] if float(shown) == 0 else shown
 
 
