@@ -1,0 +1,1 @@
+"""Every measure against implementations we did not write."""

@@ -1,0 +1,42 @@
+"""What a case is: one measure with its parameters, to be computed by every host and every reference on every corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ir_measures import Measure
+
+from permed_measures.measures import DEFINED, parse
+from permed_measures.profiles import PROFILES
+
+CUTOFFS = (1, 3, 5, 10, 100, None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One measure."""
+
+    measure: Measure
+    by_hand_only: str = ""
+    """Why no other reference computes it; a case that says nothing has another one."""
+
+    @property
+    def name(self) -> str:
+        """The measure as it prints."""
+        return str(self.measure)
+
+
+def cases(name: str, *params: str, cutoffs: Iterable[int | None] = CUTOFFS) -> list[Case]:
+    """Return the cases of a measure: every set of parameters, as it is written, at every cut-off."""
+    written = [f"{name}({given})" if given else name for given in params]
+    return [Case(parse(text if k is None else f"{text}@{k}")) for text in written for k in cutoffs]
+
+
+def on_large() -> set[Measure]:
+    """Return the measures for large corpora too: those of the profiles, and those with a short name in the hosts."""
+    measures = {parse(str(measure)) for profile in PROFILES.values() for measure in profile.measures}
+    for measure in DEFINED.values():
+        for host in measure.HOST_NAMES:
+            measures |= {parse(str(type(measure)(**host.params, cutoff=k))) for k in (10, None)}
+    return measures

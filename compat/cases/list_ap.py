@@ -1,0 +1,5 @@
+"""AP within the list."""
+
+from compat.case import cases
+
+CASES = cases("ListAP", "", "rel=2", "rel=6.5")

@@ -1,0 +1,5 @@
+"""nDCG within the list."""
+
+from compat.case import cases
+
+CASES = cases("ListNDCG", "dcg='log2'", "dcg='exp-log2'")

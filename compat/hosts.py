@@ -1,0 +1,93 @@
+"""The hosts: every way in which a user gets a value from us. One call per host for a whole corpus, where it can."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+import ir_measures
+from ir_measures import Measure
+from ir_measures.providers import registry
+
+from compat.corpora.corpus import Grid
+from permed_measures import evaluate
+from permed_measures.delegate import delegates
+from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
+from permed_measures.hosts.ranx import install, ranx_qrels, ranx_run, uninstall
+from permed_measures.measures import own
+from permed_measures.references.reference import trec_order
+
+Values = dict[Measure, dict[str, float]]
+
+
+def by_evaluate(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """One call per measure: each one with the depth it needs, so that short cuts are taken."""
+    return {measure: evaluate(qrels, run, [measure]).columns[measure] for measure in measures}
+
+
+def by_evaluate_lists(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """One call for all, with lists that are already in order."""
+    return evaluate(qrels, {q: trec_order(scores) for q, scores in run.items()}, list(measures)).columns
+
+
+def by_ir_measures(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """Ours as anybody asks for them; the standard ones from our provider, or ir_measures would ask its own."""
+    ours = [measure for measure in measures if own(measure) is not None and not delegates(measure)]
+    theirs = [measure for measure in measures if measure not in ours]
+    values: Values = {measure: {} for measure in measures}
+    for metric in ir_measures.iter_calc(ours, qrels, run) if ours else ():
+        values[metric.measure][metric.query_id] = metric.value
+    for metric in registry["permed"].evaluator(theirs, qrels).iter_calc(run) if theirs else ():
+        values[metric.measure][metric.query_id] = metric.value
+    return values
+
+
+def by_relevance_evaluator(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """Ours by their trec_eval-style names where they have one; it leaves out queries that are not in the run."""
+    names = {measure: _short_name(measure, "trec") or measure for measure in measures}
+    answers = RelevanceEvaluator(qrels, list(names.values())).evaluate(run)
+    return {
+        measure: {query_id: answers[query_id][str(name)] if query_id in answers else 0.0 for query_id in qrels}
+        for measure, name in names.items()
+    }
+
+
+def by_ranx(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """Ours by their ranx names where they have one, the others bound to a name; ranx wants every query in the run."""
+    if not all(isinstance(grade, int) for judged in qrels.values() for grade in judged.values()):
+        return {}  # ranx holds whole grades only: ranx_qrels() says so, and tests/ check it
+    ranx = import_module("ranx")
+    # a query is added to the run where ranx wants one: what counts queries would count it
+    told = [measure for measure in measures if measure.NAME not in ("NumQ", "NumRel")]
+    names = {measure: _short_name(measure, "ranx") or f"case{place}" for place, measure in enumerate(told)}
+    install(**{name: measure for measure, name in names.items() if name.startswith("case")})
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r"\s*.*unsafe cast from uint64 to int64")  # numba, compiling ranx
+            judged, returned = ranx_qrels(qrels), ranx_run({query_id: run.get(query_id, {}) for query_id in qrels})
+            ranx.evaluate(judged, returned, list(names.values()))
+    finally:
+        uninstall()
+    return {measure: {q: float(value) for q, value in returned.scores[name].items()} for measure, name in names.items()}
+
+
+def _short_name(measure: Measure, kind: str) -> str:
+    ours = own(measure)
+    host = None if ours is None or delegates(measure) else ours.host_name(ours.params)
+    return "" if host is None or ours is None else getattr(host, kind)(ours["cutoff"])
+
+
+HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
+    "evaluate": by_evaluate,
+    "evaluate_lists": by_evaluate_lists,
+    "ir_measures": by_ir_measures,
+    "pytrec_eval": by_relevance_evaluator,
+    "ranx": by_ranx,
+}
+
+
+def absent(host: str) -> str:
+    """Return why a host cannot be used here; empty when it can."""
+    return "ranx is not installed" if host == "ranx" and find_spec("ranx") is None else ""

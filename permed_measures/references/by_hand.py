@@ -1,0 +1,210 @@
+"""The definitions, written out as slow and obvious loops. They share nothing with the kernels they check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from permed_measures.references.reference import (
+    Computation,
+    Grades,
+    Params,
+    Qrels,
+    Reference,
+    Run,
+    Values,
+    cutoff_of,
+    trec_order,
+)
+
+
+def _top(ranking: list[str], params: Params) -> list[str]:
+    cutoff = cutoff_of(params)
+    return ranking if cutoff is None else ranking[:cutoff]
+
+
+def _is_relevant(grades: Grades, doc_id: str, rel: float) -> bool:
+    return doc_id in grades and grades[doc_id] >= rel
+
+
+def _relevant(grades: Grades, rel: float) -> list[str]:
+    return [doc_id for doc_id in grades if grades[doc_id] >= rel]
+
+
+def _precision_at(grades: Grades, ranking: list[str], rank: int, rel: float) -> float:
+    hits = 0
+    for doc_id in ranking[:rank]:
+        if _is_relevant(grades, doc_id, rel):
+            hits += 1
+    return hits / rank
+
+
+def _weight(grade: float, params: Params) -> float:
+    if params["weights"] is not None:
+        return float(params["weights"][grade])
+    return float(grade / params["max_rel"])
+
+
+def _gwap(grades: Grades, ranking: list[str], params: Params) -> float:
+    rel = params["rel"]
+    total = 0.0
+    hits = 0
+    for rank, doc_id in enumerate(_top(ranking, params), 1):
+        if _is_relevant(grades, doc_id, rel):
+            hits += 1
+            total += _precision_at(grades, ranking, rank, rel) * _weight(grades[doc_id], params)
+    num_rel = len(_relevant(grades, rel))
+    cutoff = cutoff_of(params)
+    if params["norm"] == "relevant":
+        divisor: float = num_rel
+    elif params["norm"] == "cutoff":
+        divisor = num_rel if cutoff is None else min(num_rel, cutoff)
+    elif params["norm"] == "retrieved":
+        divisor = hits
+    else:
+        heaviest_first = sorted((_weight(grades[d], params) for d in _relevant(grades, rel)), reverse=True)
+        # all documents of the ideal list are relevant, so precision is 1 at each of its ranks
+        divisor = sum(heaviest_first if cutoff is None else heaviest_first[:cutoff])
+    return total / divisor if divisor else 0.0
+
+
+def _coverage(grades: Grades, ranking: list[str], params: Params) -> float:
+    for doc_id in _top(ranking, params):
+        if _is_relevant(grades, doc_id, params["rel"]):
+            return 1.0
+    return 0.0
+
+
+def _ap_sum(grades: Grades, ranking: list[str], params: Params) -> float:
+    total = 0.0
+    for rank, doc_id in enumerate(_top(ranking, params), 1):
+        if _is_relevant(grades, doc_id, params["rel"]):
+            total += _precision_at(grades, ranking, rank, params["rel"])
+    return total
+
+
+def _hits(grades: Grades, ranking: list[str], params: Params) -> int:
+    return sum(_is_relevant(grades, doc_id, params["rel"]) for doc_id in _top(ranking, params))
+
+
+def _list_ap(grades: Grades, ranking: list[str], params: Params) -> float:
+    hits = _hits(grades, ranking, params)
+    return _ap_sum(grades, ranking, params) / hits if hits else 0.0
+
+
+def _ap(grades: Grades, ranking: list[str], params: Params) -> float:
+    num_rel = len(_relevant(grades, params["rel"]))
+    return _ap_sum(grades, ranking, params) / num_rel if num_rel else 0.0
+
+
+def _gain(grade: float, params: Params) -> float:
+    gains = params.get("gains")
+    if gains is not None and grade in gains:
+        grade = gains[grade]
+    if grade <= 0:
+        return 0.0
+    return 2.0**grade - 1.0 if params["dcg"] == "exp-log2" else float(grade)
+
+
+def _dcg(gains: list[float], cutoff: int | None) -> float:
+    total = 0.0
+    for rank, gain in enumerate(gains, 1):
+        if cutoff is None or rank <= cutoff:
+            total += gain / math.log2(rank + 1)
+    return total
+
+
+def _ndcg(grades: Grades, ranking: list[str], params: Params) -> float:
+    cutoff = cutoff_of(params)
+    gains = [_gain(grades[doc_id], params) if doc_id in grades else 0.0 for doc_id in ranking]
+    ideal = _dcg(sorted((_gain(grade, params) for grade in grades.values()), reverse=True), cutoff)
+    return _dcg(gains, cutoff) / ideal if ideal else 0.0
+
+
+def _list_ndcg(grades: Grades, ranking: list[str], params: Params) -> float:
+    cutoff = cutoff_of(params)
+    gains = [_gain(grades[doc_id], params) if doc_id in grades else 0.0 for doc_id in ranking]
+    ideal = _dcg(sorted(gains, reverse=True), cutoff)
+    return _dcg(gains, cutoff) / ideal if ideal else 0.0
+
+
+def _p(grades: Grades, ranking: list[str], params: Params) -> float:
+    return _hits(grades, ranking, params) / params["cutoff"]  # type: ignore[no-any-return]  # an int
+
+
+def _r(grades: Grades, ranking: list[str], params: Params) -> float:
+    num_rel = len(_relevant(grades, params["rel"]))
+    return _hits(grades, ranking, params) / num_rel if num_rel else 0.0
+
+
+def _rr(grades: Grades, ranking: list[str], params: Params) -> float:
+    for rank, doc_id in enumerate(_top(ranking, params), 1):
+        if _is_relevant(grades, doc_id, params["rel"]):
+            return 1 / rank
+    return 0.0
+
+
+def _rprec(grades: Grades, ranking: list[str], params: Params) -> float:
+    num_rel = len(_relevant(grades, params["rel"]))
+    return _precision_at(grades, ranking, num_rel, params["rel"]) if num_rel else 0.0
+
+
+def _set_p(grades: Grades, ranking: list[str], params: Params) -> float:
+    num_rel = len(_relevant(grades, params["rel"]))
+    divisor = min(len(ranking), num_rel) if params["relative"] else len(ranking)
+    return _hits(grades, ranking, params) / divisor if divisor else 0.0
+
+
+def _set_f(grades: Grades, ranking: list[str], params: Params) -> float:
+    precision = _set_p(grades, ranking, {**params, "relative": False})
+    recall = _r(grades, ranking, params)
+    # trec_eval's parameter weighs recall by itself, not by its square (m_set_F.c)
+    x = params["beta"]
+    return (x + 1) * precision * recall / (recall + x * precision) if precision and recall else 0.0
+
+
+def _set_ap(grades: Grades, ranking: list[str], params: Params) -> float:
+    return _set_p(grades, ranking, {**params, "relative": False}) * _r(grades, ranking, params)
+
+
+def _num_ret(grades: Grades, ranking: list[str], params: Params) -> float:
+    return float(len(ranking) if params.get("rel") is None else _hits(grades, ranking, params))
+
+
+_MEASURES: dict[str, Callable[[Grades, list[str], Params], float]] = {
+    "GWAP": _gwap,
+    "Coverage": _coverage,
+    "ListAP": _list_ap,
+    "ListNDCG": _list_ndcg,
+    "nDCG": _ndcg,
+    "P": _p,
+    "R": _r,
+    "AP": _ap,
+    "RR": _rr,
+    "Success": _coverage,
+    "Rprec": _rprec,
+    "SetP": _set_p,
+    "SetR": _r,
+    "SetF": _set_f,
+    "SetAP": _set_ap,
+    "NumRet": _num_ret,
+}
+
+
+def _find(name: str, params: Params) -> Computation | None:
+    if name not in _MEASURES:
+        return None
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        values = {}
+        for query_id, grades in qrels.items():
+            ranking = trec_order(run.get(query_id, {}))
+            if params.get("judged_only"):
+                ranking = [doc_id for doc_id in ranking if doc_id in grades]
+            values[query_id] = _MEASURES[name](grades, ranking, params)
+        return values
+
+    return Computation(compute, how="the definition")
+
+
+REFERENCES = (Reference("by_hand", package="", find=_find),)

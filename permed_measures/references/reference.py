@@ -1,0 +1,104 @@
+"""What a reference is: somebody else's implementation of a measure, behind plain dicts."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+Grades = Mapping[str, float]
+Scores = Mapping[str, float]
+Qrels = Mapping[str, Grades]
+Run = Mapping[str, Scores]
+Values = dict[str, float]
+Params = Mapping[str, Any]
+
+TOLERANCE = 1e-12
+"""Two implementations agree when their values differ by no more: room for the order of additions, for nothing else."""
+
+
+def takes_all(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
+    """Accept any input."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """How one reference computes one measure."""
+
+    compute: Callable[[Qrels, Run], Values]
+    """Values of the queries it answers; it may leave out those without returned documents."""
+    how: str
+    """What the reference is asked for, in its own words."""
+    refuses: Callable[[Qrels, Run], str] = takes_all
+    """Why this input cannot be given to the reference; empty when it can."""
+    ties: str = ""
+    """What it does with equal scores, where that is not trec_eval's rule."""
+    near_ties: str = ""
+    """What it does with scores that are equal only as 32-bit floats, where that is not trec_eval's rule."""
+    tolerance: float = TOLERANCE
+    tolerance_reason: str = ""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An implementation that we did not write, or the definition written out."""
+
+    name: str
+    package: str
+    """The package that must be importable; empty when none is needed."""
+    find: Callable[[str, Params], Computation | None]
+    """Return the computation of the measure of this name and these parameters (all of them, defaults included)."""
+    missing: Callable[[], str] = str
+    """Why it cannot run here, for another reason than an absent package; empty when it can."""
+
+    def absent(self) -> str:
+        """Return why the reference cannot be used on this machine; empty when it can."""
+        if self.package and find_spec(self.package) is None:
+            return f"{self.package} is not installed"
+        return self.missing()
+
+
+def cutoff_of(params: Params) -> int | None:
+    """Return the cut-off; None means the whole list."""
+    cutoff: int | None = params.get("cutoff")
+    return cutoff
+
+
+def whole_grades(qrels: Qrels) -> bool:
+    """Whether all grades are ints."""
+    return all(isinstance(grade, int) for judged in qrels.values() for grade in judged.values())
+
+
+def as_float32(score: float) -> float:
+    """Return the nearest 32-bit float."""
+    try:
+        single: float = struct.unpack("f", struct.pack("f", score))[0]
+    except OverflowError:  # beyond 3.4e38
+        return float("inf") if score > 0 else float("-inf")
+    return single
+
+
+def trec_order(scores: Scores) -> list[str]:
+    """Return the documents as trec_eval ranks them: by 32-bit score, descending; ties by id (bytes), descending."""
+    return sorted(scores, key=lambda doc_id: (as_float32(scores[doc_id]), doc_id.encode()), reverse=True)
+
+
+def untied(run: Run) -> dict[str, dict[str, float]]:
+    """Return the same order with scores that nobody can read in two ways: n - rank."""
+    return {
+        query_id: {doc_id: float(len(scores) - place) for place, doc_id in enumerate(trec_order(scores), 1)}
+        for query_id, scores in run.items()
+    }
+
+
+def has_ties(scores: Scores) -> bool:
+    """Whether two documents have the same score."""
+    return len(set(scores.values())) < len(scores)
+
+
+def has_near_ties(scores: Scores) -> bool:
+    """Whether two different scores are the same 32-bit float."""
+    return len({as_float32(score) for score in scores.values()}) < len(set(scores.values()))
