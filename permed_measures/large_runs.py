@@ -142,12 +142,12 @@ def _json_rows(source: Source) -> Iterator[_Rows]:
 
 @contextmanager
 def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
-    delimiter, names = csv_table.header(source.head()) if module is csv_table else ("\t", list(beir.HEADER))
+    delimiter, names = ("\t", list(beir.HEADER)) if module is beir else csv_table.header(source.head())
     query, doc, score = _picked(names)
     if len(set(names)) != len(names):
         raise _Doubt
     types = {name: "DOUBLE" if name == score else "VARCHAR" for name in names}
-    quote = '"' if module is csv_table else ""
+    quote = "" if module is beir else '"'
     with parquet.plain_path(source.path) as path:
         table = _read_csv(path, delimiter, types, f"quote={_text(quote)}, escape={_text(quote)}, header=true", source)
         yield _Rows(_select(*map(parquet.quoted, (query, doc, score)), table), _faults())

@@ -13,11 +13,11 @@ from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.ranking import order
-from permed_measures.readers import beir, csv_table, json_dict, jsonl, jsonl_rows, parquet, trec
+from permed_measures.readers import beir, csv_table, json_dict, jsonl, jsonl_rows, parquet, trec, tsv
 from permed_measures.readers.source import Source
 
 FORMATS: Mapping[str, ModuleType] = {
-    module.NAME: module for module in (parquet, jsonl, jsonl_rows, json_dict, beir, csv_table, trec)
+    module.NAME: module for module in (parquet, jsonl, jsonl_rows, json_dict, beir, tsv, csv_table, trec)
 }
 """Every format by its name, in the order in which a file's content is tried."""
 

@@ -22,6 +22,11 @@ def fits(head: bytes) -> bool:
     return _is_header(head.partition(b"\n")[0])
 
 
+def what_is(source: Source) -> str | None:  # noqa: ARG001  (the header is the same for both)
+    """Return 'qrels': that is what BEIR writes in this format."""
+    return "qrels"
+
+
 def _is_header(line: bytes) -> bool:
     return line.rstrip(b"\r").split(b"\t") == [name.encode() for name in HEADER]
 

@@ -9,14 +9,12 @@ from typing import Any
 
 from permed_measures.errors import InputError
 from permed_measures.readers.numbers import grade_of, score_of
-from permed_measures.readers.rows import Groups, has_rows, pick
+from permed_measures.readers.rows import Groups, has_rows, pick, what_columns_are
 from permed_measures.readers.source import Source, shown
 
 NAME = "csv"
-DESCRIPTION = (
-    "CSV or TSV with a header: query_id (or qid), doc_id (or docno), relevance (or grade, label, rel) or score"
-)
-SUFFIXES = (".csv", ".tsv")
+DESCRIPTION = "CSV with a header: query_id (or qid), doc_id (or docno), relevance (or grade, label, rel) or score"
+SUFFIXES = (".csv",)
 ROWS = True
 _DELIMITERS = (",", "\t", ";", "|")
 
@@ -24,6 +22,11 @@ _DELIMITERS = (",", "\t", ";", "|")
 def fits(head: bytes) -> bool:
     """Whether the first line is a header with a query and a document."""
     return has_rows(header(head)[1])
+
+
+def what_is(source: Source) -> str | None:
+    """Return whether the columns are those of qrels or of a run."""
+    return what_columns_are(header(source.head())[1])
 
 
 def header(head: bytes) -> tuple[str, list[str]]:

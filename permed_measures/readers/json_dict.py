@@ -24,6 +24,11 @@ def fits(head: bytes) -> bool:
     return start.startswith(b'{"') and bool(colon) and value[:1] in (b"{", b"[")
 
 
+def what_is(source: Source) -> str | None:  # noqa: ARG001  (grades and scores look alike)
+    """Return None: nothing in the file says whether it is qrels or a run."""
+    return None
+
+
 def read(source: Source, what: str) -> dict[str, Any]:
     """Return {query_id: {doc_id: grade or score}}, or {query_id: [doc_id, …]} where a run holds lists."""
     try:

@@ -31,6 +31,12 @@ def fits(head: bytes) -> bool:
     return start.startswith(b"{") and f'"{_QUERY}"'.encode() in start and any(has_key)
 
 
+def what_is(source: Source) -> str | None:
+    """Return whether the first line has judged or returned texts."""
+    start = source.head().lstrip().partition(b"\n")[0]
+    return "qrels" if any(f'"{key}"'.encode() in start for key in _JUDGED) else "run"
+
+
 def read(source: Source, what: str) -> dict[str, Any]:
     """Return {query_id: {text_id: grade}} for qrels, {query_id: [text_id, …]} for a run."""
     groups: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from permed_measures.readers.json_text import as_grade, as_id, as_score, kind, loads
-from permed_measures.readers.rows import Groups, has_rows, pick
+from permed_measures.readers.rows import Groups, has_rows, pick, what_columns_are
 from permed_measures.readers.source import Source, shown
 
 NAME = "jsonl-rows"
@@ -19,6 +19,11 @@ ROWS = True
 def fits(head: bytes) -> bool:
     """Whether the first line is an object with a query and a document."""
     return has_rows(keys_of(head))
+
+
+def what_is(source: Source) -> str | None:
+    """Return whether the keys are those of qrels or of a run."""
+    return what_columns_are(keys_of(source.head()))
 
 
 def keys_of(head: bytes) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from permed_measures.errors import InputError, require
 from permed_measures.measures.base import canonical
-from permed_measures.readers.rows import Groups, pick
+from permed_measures.readers.rows import Groups, pick, what_columns_are
 from permed_measures.readers.source import Source
 
 NAME = "parquet"
@@ -28,6 +28,17 @@ _NUMBER_TYPES = (*_INT_TYPES, "FLOAT", "DOUBLE")
 def fits(head: bytes) -> bool:
     """Whether the file starts like parquet."""
     return head.startswith(_MAGIC)
+
+
+def what_is(source: Source) -> str | None:
+    """Return whether the columns are those of qrels or of a run."""
+    duckdb = require("duckdb", extra="cli")
+    try:
+        with plain_path(source.path) as path, duckdb.connect() as connection:
+            described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
+    except duckdb.Error as error:
+        raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
+    return what_columns_are([row[0] for row in described])
 
 
 @contextmanager

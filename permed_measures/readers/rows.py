@@ -32,6 +32,12 @@ def pick(columns: Sequence[str], what: str) -> tuple[str, str, str]:
     return picked[0], picked[1], picked[2]
 
 
+def what_columns_are(columns: Sequence[str]) -> str | None:
+    """Return 'qrels' or 'run'; None when the columns are those of both, or of neither."""
+    found = [what for what, names in VALUE_COLUMNS.items() if any(name in columns for name in names)]
+    return found[0] if len(found) == 1 else None
+
+
 class Groups:
     """Collects rows; a document that stands twice in one query is an error."""
 

@@ -38,6 +38,12 @@ def fits(head: bytes) -> bool:
     return True
 
 
+def what_is(source: Source) -> str | None:
+    """Return 'qrels' or 'run' by the number of fields in the first line."""
+    fields = next((line.split() for line in source.head().split(b"\n") if is_data(line)), [])
+    return next((what for what, count in _FIELDS.items() if count == len(fields)), None)
+
+
 def is_data(line: bytes) -> bool:
     """Whether a line is neither blank nor a comment."""
     stripped = line.lstrip()

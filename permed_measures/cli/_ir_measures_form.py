@@ -1,0 +1,134 @@
+"""The form of the ir_measures command: ``permed-measures QRELS RUN 'GWAP@10 P@1' -q -n -p 4 -o jsonl``.
+
+Arguments, flags and output are ir_measures' own, so that a pipeline switches by changing one word. It needs no click.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+from ir_measures import Measure, Metric
+
+from permed_measures.errors import HostError, InputError, ParamError, did_you_mean, require
+from permed_measures.evaluate import evaluate
+from permed_measures.inputs import Qrels, as_qrels
+from permed_measures.measures import parse_all
+from permed_measures.readers import read_qrels, read_run
+
+_PLACES = 4
+_SAFE_PLACES = 10
+_SUMMARY = "all"
+
+
+def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
+    """Evaluate and print as the ir_measures command does."""
+    if not arguments[0].startswith("-"):
+        _check_exists(arguments[0], commands)
+    options = _parser(commands).parse_args(list(arguments))
+    if options.no_summary and not options.by_query:
+        msg = "--no_summary (-n) only goes with --by_query (-q)"
+        raise ParamError(msg)
+    measures = list(dict.fromkeys(parse_all(options.measures)))
+    qrels = _qrels(options.qrels, commands)
+    show = _shown(options)
+    aggregators = {measure: measure.aggregator() for measure in measures}
+    values = _by_provider(options, measures, qrels) if options.provider else _by_us(options, measures, qrels)
+    for metric in values:
+        aggregators[metric.measure].add(metric.value)
+        if options.by_query:
+            show(metric)
+    if not options.no_summary:
+        for measure in measures:
+            show(Metric(_SUMMARY, measure, aggregators[measure].result()))
+
+
+def _qrels(path: str, commands: Sequence[str]) -> Qrels:
+    """Read a file, or the judgements of a data set of ir_datasets, as ir_measures does."""
+    _check_exists(path, commands)
+    if Path(path).exists():
+        return as_qrels(read_qrels(path))
+    return as_qrels(_dataset(path).qrels_iter())
+
+
+def _dataset(name: str) -> Any:  # noqa: ANN401  (ir_datasets')
+    try:
+        found = require("ir_datasets", extra="all").load(name)
+    except (HostError, KeyError):
+        return None
+    return found if found.has_qrels() else None
+
+
+def _check_exists(path: str, commands: Sequence[str]) -> None:
+    if not Path(path).exists() and _dataset(path) is None:
+        msg = f"{path!r} is neither a command nor a file, nor a data set of ir_datasets with qrels."
+        raise InputError(msg + did_you_mean(path, commands))
+
+
+def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Metric]:
+    """Yield values in ir_measures' order: the queries as they come in the run, then those that are missing there."""
+    # sums depend on the order of queries in their last digits, and a large file is read without keeping it
+    exact = options.by_query or options.output_format == "jsonl" or not 0 <= options.places <= _SAFE_PLACES
+    run = read_run(options.run) if exact else options.run
+    columns = evaluate(qrels, run, measures).columns
+    answered = [query_id for query_id in run if query_id in qrels] if exact else list(qrels)
+    for query_id in answered:
+        for measure in measures:
+            yield Metric(query_id, measure, columns[measure][query_id])
+    missing = sorted(qrels.keys() - set(answered))
+    for measure in sorted(measures, key=str):
+        for query_id in missing:
+            yield Metric(query_id, measure, columns[measure][query_id])
+
+
+def _by_provider(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Metric]:
+    """Let the provider that was asked for compute."""
+    provider = ir_measures.providers.registry[options.provider]
+    try:
+        yield from provider.iter_calc(measures, qrels, read_run(options.run))
+    except (ValueError, RuntimeError, AssertionError) as error:
+        if isinstance(error, (InputError, ParamError, HostError)):
+            raise
+        raise ParamError(f"provider {options.provider}: {error}") from error
+
+
+def _parser(commands: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="permed-measures",
+        description="The form of the ir_measures command.",
+        epilog=f"The commands of permed-measures are {', '.join(commands)}; see permed-measures --help.",
+    )
+    parser.add_argument("qrels")
+    parser.add_argument("run")
+    parser.add_argument("measures", nargs="+")
+    parser.add_argument("--places", "-p", type=int, default=_PLACES)
+    parser.add_argument("--by_query", "-q", action="store_true")
+    parser.add_argument("--no_summary", "-n", action="store_true")
+    parser.add_argument("--output_format", "-o", choices=["tsv", "jsonl"], default="tsv")
+    parser.add_argument("--provider", choices=list(ir_measures.providers.registry))
+    return parser
+
+
+def _shown(options: argparse.Namespace) -> Callable[[Metric], None]:
+    write = sys.stdout.write
+    if options.output_format == "jsonl":
+        if options.places != _PLACES:
+            sys.stderr.write("--places is ignored when using --output jsonl\n")
+
+        def show_json(metric: Metric) -> None:
+            start = {"query_id": metric.query_id} if options.by_query else {}
+            write(json.dumps({**start, "measure": str(metric.measure), "value": metric.value}) + "\n")
+
+        return show_json
+    number = "" if options.places == -1 else f".{options.places}f"
+
+    def show_text(metric: Metric) -> None:
+        start = f"{metric.query_id}\t" if options.by_query else ""
+        write(f"{start}{metric.measure}\t{metric.value:{number}}\n")
+
+    return show_text

@@ -1,0 +1,108 @@
+"""A plain table in every format the tool prints: text, markdown, LaTeX, CSV, JSON, JSON Lines.
+
+Numbers are rounded where people read them and whole where programs do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+PLACES = 4
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{char: "\\" + char for char in "&%$#_{}"},
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Heads, rows of texts and numbers, and lines that stand below the table where people read it."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str | float]]
+    below: Sequence[str] = field(default=())
+    places: int = PLACES
+
+    def cells(self) -> list[list[str]]:
+        """Return the rows with rounded numbers."""
+        return [[cell if isinstance(cell, str) else f"{cell:.{self.places}f}" for cell in row] for row in self.rows]
+
+    def numeric(self) -> list[bool]:
+        """Tell of each column whether it holds numbers, which stand right."""
+        return [any(not isinstance(row[place], str) for row in self.rows) for place in range(len(self.heads))]
+
+    def records(self) -> list[dict[str, str | float]]:
+        """Return one dict per row."""
+        return [dict(zip(self.heads, row, strict=True)) for row in self.rows]
+
+
+def text(table: Table) -> str:
+    """Align columns; no frame, so that a line can be read by other tools."""
+    lines = [list(table.heads), *table.cells()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    right = table.numeric()
+    padded = [
+        "  ".join(
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([*padded, *(["", *table.below] if table.below else [])]) + "\n"
+
+
+def markdown(table: Table) -> str:
+    """Return a GitHub table."""
+    lines = [list(table.heads), ["---:" if right else "---" for right in table.numeric()], *table.cells()]
+    rows = ["| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines]
+    return "\n".join([*rows, *(["", *[f"- {line}" for line in table.below]] if table.below else [])]) + "\n"
+
+
+def latex(table: Table) -> str:
+    """Return a tabular with booktabs' rules."""
+    columns = "".join("r" if right else "l" for right in table.numeric())
+    rows = [" & ".join(map(_latex_text, line)) + r" \\" for line in (list(table.heads), *table.cells())]
+    body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule"]
+    return "\n".join([*body, r"\end{tabular}", *[f"% {line}" for line in table.below]]) + "\n"
+
+
+def _latex_text(cell: str) -> str:
+    return "".join(_LATEX.get(char, char) for char in cell)
+
+
+def csv(table: Table) -> str:
+    """Return CSV with whole numbers."""
+    import csv as writer  # noqa: PLC0415  (most calls print a table)
+    import io  # noqa: PLC0415  (likewise)
+
+    lines = io.StringIO(newline="")
+    rows = writer.writer(lines, lineterminator="\n")
+    rows.writerow(table.heads)
+    rows.writerows([[cell if isinstance(cell, str) else repr(cell) for cell in row] for row in table.rows])
+    return lines.getvalue()
+
+
+def jsonl(table: Table) -> str:
+    """Return one JSON object per row."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in table.records())
+
+
+FORMATS: Mapping[str, Callable[[Table], str]] = {
+    "table": text,
+    "markdown": markdown,
+    "latex": latex,
+    "csv": csv,
+    "json": lambda table: json.dumps(table.records(), indent=2, ensure_ascii=False) + "\n",
+    "jsonl": jsonl,
+}
+"""How a table is printed, by the name of the format."""
+
+BY_SUFFIX = {".txt": "table", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".jsonl": "jsonl"}
+"""The format of an output file when none is asked for."""

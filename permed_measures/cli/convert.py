@@ -1,0 +1,66 @@
+"""``permed-measures convert``: qrels and runs from one format to another."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from permed_measures.errors import ParamError
+from permed_measures.output import write_whole
+from permed_measures.readers import FORMATS, by_name, by_suffix, format_of, formatted
+from permed_measures.readers.source import Source
+
+
+@click.command(short_help="Convert qrels or a run to another format.")
+@click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@click.option("--what", type=click.Choice(["qrels", "run"]), help="What IN is.  [default: told by its content]")
+@click.option("--from", "from_format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
+@click.option("--to", "to_format", type=click.Choice(list(FORMATS)), help="[default: by OUT's suffix]")
+def command(*, source: str, target: str, what: str | None, from_format: str | None, to_format: str | None) -> None:
+    r"""Convert IN to OUT; what the new format cannot hold is an error, or said on stderr.
+
+    \b
+    Examples:
+      permed-measures convert run.trec run.parquet
+      permed-measures convert reranked.jsonl reranked.trec.gz
+      permed-measures convert scores.json run.jsonl --what run --to jsonl-rows
+    """
+    read_from = Source(source)
+    module = format_of(read_from, from_format)
+    written = _target_format(Path(target), to_format)
+    what = what or _kind(read_from, module)
+    groups = module.read(read_from, what)
+    content, notes = formatted(groups, what, written.NAME)
+    if Path(target).suffix.lower() == ".gz":
+        content = gzip.compress(content, mtime=0)
+    write_whole(target, content)
+    documents = sum(map(len, groups.values()))
+    number = "grade" if what == "qrels" else "score, or the order"
+    click.echo(f"{what}: {len(groups):,} queries, {documents:,} documents, {module.NAME} to {written.NAME}", err=True)
+    click.echo(f"note: query, document and {number} are kept, nothing else that {source} may hold", err=True)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def _target_format(target: Path, name: str | None) -> ModuleType:
+    if name is not None:
+        return by_name(name)
+    suffix = Path(target.name.lower().removesuffix(".gz")).suffix
+    module = by_suffix(suffix)
+    if module is None:
+        known = ", ".join(suffix for module in FORMATS.values() for suffix in module.SUFFIXES)
+        msg = f"the format of {target} cannot be told from its suffix; known are {known}: use one of them, or --to"
+        raise ParamError(msg)
+    return module
+
+
+def _kind(source: Source, module: ModuleType) -> str:
+    what: str | None = module.what_is(source)
+    if what is None:
+        msg = f"{source.path} may be qrels or a run; say --what qrels or --what run"
+        raise ParamError(msg)
+    return what

@@ -1,0 +1,166 @@
+"""``permed-measures eval``: one table row per run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from permed_measures.cli import _tables
+from permed_measures.compare import run_name
+from permed_measures.evaluate import Evaluation, evaluate
+from permed_measures.inputs import as_qrels
+from permed_measures.output import write_whole
+from permed_measures.profiles import PROFILES, QUERY_SETS
+from permed_measures.readers import FORMATS, read_qrels, read_run
+
+_ALL = "all"
+_LONG_WORK = 32 << 20
+"""Bytes of run files from which on a terminal sees a progress bar."""
+
+
+@click.command(short_help="Evaluate runs: one row per run.")
+@click.argument("qrels", type=click.Path(dir_okay=False))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]", type=click.Path(dir_okay=False))
+@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
+@click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
+@click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
+@click.option(
+    "--format", "form", type=click.Choice(list(_tables.FORMATS)), help="[default: table, or by FILE's suffix]"
+)
+@click.option("-p", "--places", type=click.IntRange(0, 17), default=_tables.PLACES, show_default=True, help="Decimals.")
+@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
+@click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+@click.option("--qrels-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
+@click.option("--run-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
+def command(  # noqa: PLR0913  (one parameter per option)
+    *,
+    qrels: str,
+    runs: Sequence[str],
+    measures: Sequence[str],
+    profile: str | None,
+    by_query: bool,
+    form: str | None,
+    places: int,
+    min_relevance: float | None,
+    queries: str | None,
+    qrels_format: str | None,
+    run_format: str | None,
+    output: str | None,
+) -> None:
+    r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
+
+    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz.
+
+    \b
+    Examples:
+      permed-measures eval qrels.txt bm25.run dense.run
+      permed-measures eval qrels.txt bm25.run -m 'GWAP(max_rel=3)@10 nDCG@10' -m P_5
+      permed-measures eval truth.jsonl reranked.jsonl --profile permed-binary
+      permed-measures eval judged.csv run.json --profile llm-judged --min-relevance 6 --format json
+      permed-measures eval qrels.txt *.run.gz --format latex -o table.tex
+      permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
+      permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
+    """
+    if not measures and profile is None:
+        profile = "permed"
+    form = form or _tables.BY_SUFFIX.get(Path(output or "").suffix.lower(), "table")
+    judged = as_qrels(read_qrels(qrels, qrels_format))
+    found: dict[str, Evaluation] = {}
+    with _progress(runs) as done:
+        for name, path in _named(runs).items():
+            found[name] = evaluate(
+                judged,
+                path if run_format is None else read_run(path, run_format),
+                list(measures) or None,
+                profile=profile,
+                min_relevance=min_relevance,
+                queries=queries,
+            )
+            done(name)
+    shown = _rendered(found, form, by_query=by_query, places=places)
+    if output is None:
+        click.echo(shown, nl=False)
+    else:
+        write_whole(output, shown)
+    for name, evaluation in found.items():
+        for note in evaluation.notes:
+            click.echo(f"note: {note}" if len(found) == 1 else f"note: {name}: {note}", err=True)
+
+
+def _named(paths: Sequence[str]) -> dict[str, str]:
+    """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
+    for names in ([run_name(path, "") for path in paths], paths, [f"{n}: {path}" for n, path in enumerate(paths, 1)]):
+        if len(set(names)) == len(paths):
+            break
+    return dict(zip(names, paths, strict=True))
+
+
+def _rendered(found: dict[str, Evaluation], form: str, *, by_query: bool, places: int) -> str:
+    if form == "json":
+        whole: Any = {name: evaluation.to_dict(by_query=by_query) for name, evaluation in found.items()}
+        whole = {"runs": whole} if len(found) > 1 else next(iter(whole.values()))
+        return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    first = next(iter(found.values()))
+    if form == "jsonl":
+        return _tables.jsonl(_long(found, by_query=by_query))
+    heads = [*(["run"] if len(found) > 1 or not by_query else []), *(["query"] if by_query else [])]
+    rows: list[list[str | float]] = []
+    for name, evaluation in found.items():
+        start = [name] if "run" in heads else []
+        if by_query:
+            query_ids = dict.fromkeys(query_id for column in evaluation.columns.values() for query_id in column)
+            # a measure whose mean runs over other queries has no value for some of them
+            rows += [
+                [*start, query_id, *(column.get(query_id, "") for column in evaluation.columns.values())]
+                for query_id in query_ids
+            ]
+        rows.append([*start, *([_ALL] if by_query else []), *evaluation.means.values()])
+    table = _tables.Table([*heads, *first.labels.values()], rows, _definitions(first), places)
+    return _tables.FORMATS[form](table)
+
+
+def _long(found: dict[str, Evaluation], *, by_query: bool) -> _tables.Table:
+    """Lay out one line per value."""
+    rows: list[list[str | float]] = []
+    for name, evaluation in found.items():
+        values = evaluation.values if by_query else []
+        rows += [
+            [name, query_id, evaluation.labels[measure], str(measure), value] for query_id, measure, value in values
+        ]
+        rows += [[name, _ALL, evaluation.labels[m], str(m), mean] for m, mean in evaluation.means.items()]
+    heads = ["run", "query_id", "name", "measure", "value"]
+    leave_out = [place for place, wanted in enumerate((len(found) > 1, by_query)) if not wanted]
+    kept = [place for place in range(len(heads)) if place not in leave_out]
+    return _tables.Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
+
+
+def _definitions(evaluation: Evaluation) -> list[str]:
+    """Return what stands behind each name that is not the measure's own."""
+    renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
+    if not renamed:
+        return []
+    from permed_measures.report.words import definition  # noqa: PLC0415  (only where names need words)
+
+    return [f"{label} = {measure}: {definition(measure)}" for label, measure in renamed]
+
+
+@contextmanager
+def _progress(runs: Sequence[str]) -> Iterator[Any]:
+    """Show a bar for long work on a terminal, nothing elsewhere."""
+    size = sum(path.stat().st_size for path in map(Path, runs) if path.is_file())
+    if not sys.stderr.isatty() or size < _LONG_WORK:
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415  (only on a terminal)
+    from rich.progress import Progress  # noqa: PLC0415  (likewise)
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("evaluating", total=len(runs))
+        yield lambda name: bar.update(task, description=name, advance=1)
