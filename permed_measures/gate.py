@@ -19,6 +19,7 @@ from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.measures import parse
 from permed_measures.profiles import Entry, Profile, load_profile
+from permed_measures.report.words import p_is
 
 
 def _equal(found: float, wanted: float) -> bool:
@@ -241,7 +242,7 @@ def _drop(comparison: Comparison, measure: Measure, max_drop: float) -> Check:
     found = f"{change.difference:+.4f}"
     if -change.difference <= max_drop:
         return Check(what, found, held=True)
-    p = "" if change.p_adjusted is None else f" (p = {change.p_adjusted:.4f})"
+    p = "" if change.p_adjusted is None else f" ({p_is(change.p_adjusted)})"
     if change.significant:
         return Check(what, found, held=False, why=f"the paired test supports the drop{p}")
     why = f"the paired test does not support the drop{p}" if p else "one query: no paired test"

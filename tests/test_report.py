@@ -191,6 +191,12 @@ def test_sentences_say_what_cannot_be_concluded(one_query):
     assert "Only 4 queries differ: with so few this test cannot reach p < 0.05" in words.conclusion(few, "r", RR)
     one_better = compare(qrels, before, {"r": {**before, "q0": ["a"]}}, "RR")
     assert "no proof that they are equal: 4 queries show a difference of" in words.conclusion(one_better, "r", RR)
+    # 3 gains among 40 queries, no loss: t = 0.0375 / (0.1334 / sqrt(40)) = 1.78, p = 0.083, but no draw is below zero
+    many = {f"q{q}": {"a": 1} for q in range(40)}
+    before = dict.fromkeys(many, ("b", "a"))
+    weak = compare(many, before, {"r": {**before, **dict.fromkeys(["q0", "q1", "q2"], ("a",))}}, "RR")
+    assert weak.whole.changes["r", RR].p == pytest.approx(0.083, abs=0.001)
+    assert "leaves zero out, the test does not: weak evidence" in words.conclusion(weak, "r", RR)
     disjoint = compare(qrels, {"q0": ["a"]}, {"r": {"q1": ["a"]}}, "RR", queries="run")
     assert "no query is in both" in words.conclusion(disjoint, "r", RR)
     assert disjoint.render("html")

@@ -190,6 +190,8 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "[": "{[}",  # after a line's end LaTeX reads [ and * as options of it
+    "*": "{*}",
     "–": "--",  # noqa: RUF001  (an en dash)
     **{char: "\\" + char for char in "&%$#_{}"},
 }

@@ -171,6 +171,9 @@ def _unseen(comparison: Comparison, change: Change) -> str:
             f"Only {queries(differ)} differ: with so few this test cannot reach p < {comparison.alpha:g}, whatever "
             "they say."
         )
+    low, high = change.interval or (0.0, 0.0)
+    if low > 0 or high < 0:
+        return "The interval, which is not corrected, leaves zero out, the test does not: weak evidence at best."
     if change.detectable is None:
         return "That is no proof that they are equal."
     return (
