@@ -1,0 +1,426 @@
+"""Faults that the suite must find: each one is put into a copy of the package, and compared with the references there.
+
+``python -m compat.mutations`` tries them all and names those that nobody noticed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+CORPORA = (
+    "worked", "graded", "ties", "near_ties", "float_grades", "negative", "empty", "missing", "unjudged", "extreme",
+    "short", "plain", "unicode", "ten_grades", "all_negative",
+)  # fmt: skip
+REFERENCES = ("by_hand", "pytrec_eval")
+HOSTS = ("evaluate", "ir_measures", "pytrec_eval", "evaluate_lists")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A fault: in a file of the package, one piece of text becomes another."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+    def apply(self, package: Path) -> None:
+        """Change the copy."""
+        path = package / self.file
+        text = path.read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            msg = f"mutation {self.name!r}: {self.old!r} stands {text.count(self.old)} times in {self.file}, not once"
+            raise ValueError(msg)
+        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+
+
+_SORTED_TIES = "enumerate(sorted(group, reverse=True))"
+_DISCOUNT = "return sum([grade / log2(rank + 1) for rank, grade in hits if grade > 0])"
+_EXP = "(2.0**grade - 1.0) / log2(rank + 1)"
+
+MUTATIONS = (
+    # the order
+    Mutation("ties ascending", "ranking.py", _SORTED_TIES, "enumerate(sorted(group))"),
+    Mutation("ties in input order", "ranking.py", _SORTED_TIES, "enumerate(group)"),
+    Mutation("ties ignored", "ranking.py", "if equal.max() > 1:", "if equal.max() > 9999:"),
+    Mutation(
+        "ties by UTF-16",
+        "ranking.py",
+        _SORTED_TIES,
+        "enumerate(sorted(group, reverse=True, key=lambda d: d.encode('utf-16-be')))",
+    ),
+    Mutation("ties by lower case", "ranking.py", _SORTED_TIES, "enumerate(sorted(group, reverse=True, key=str.lower))"),
+    Mutation(
+        "64-bit scores",
+        "ranking.py",
+        "np.ndarray(len(values), np.float32, _packer(len(values))(*values))",
+        "np.array(list(values), dtype=np.float64)",
+    ),
+    Mutation(
+        "overflow to the largest float",
+        "ranking.py",
+        "dtype=np.float64).astype(np.float32)",
+        "dtype=np.float64).clip(-3e38, 3e38).astype(np.float32)",
+    ),
+    Mutation(
+        "rank counts those not below",
+        "ranking.py",
+        'ascending.searchsorted(judged_scores, "right")',
+        'ascending.searchsorted(judged_scores, "left")',
+    ),
+    Mutation(
+        "ranks from 0",
+        "ranking.py",
+        "ranks = (num_ret + 1 - not_above).tolist()",
+        "ranks = (num_ret - not_above).tolist()",
+    ),
+    Mutation("ascending scores", "ranking.py", "ascending = np.sort(single)", "ascending = np.sort(single)[::-1]"),
+    Mutation(
+        "top: a tie at the cut unseen",
+        "ranking.py",
+        "first = single[: depth + 1].tolist()",
+        "first = single[:depth].tolist()",
+    ),
+    Mutation(
+        "top: ties unseen in ordered lists",
+        "ranking.py",
+        "list(islice(scores, depth)) if len(set(first)) == len(first) else None",
+        "list(islice(scores, depth))",
+    ),
+    Mutation(
+        "top: ties unseen in unordered lists",
+        "ranking.py",
+        "if len(set(first)) != len(first) or isnan(first[0]):",
+        "if isnan(first[0]):",
+    ),
+    Mutation(
+        "top: one document too few",
+        "ranking.py",
+        "for place in places[:depth].tolist()]",
+        "for place in places[: depth - 1].tolist()]",
+    ),
+    Mutation(
+        "top: one document too few in ordered lists",
+        "ranking.py",
+        "return list(islice(scores, depth)) if",
+        "return list(islice(scores, depth - 1)) if",
+    ),
+    Mutation(
+        "top: the lowest first",
+        "ranking.py",
+        "places[np.argsort(single[places])[::-1]]",
+        "places[np.argsort(single[places])]",
+    ),
+    Mutation(
+        "top: every list taken for ordered",
+        "ranking.py",
+        "if np.count_nonzero(single[1:] <= single[:-1]) == len(single) - 1:",
+        "if True:",
+    ),
+    Mutation(
+        "top: ranks from 0",
+        "ranking.py",
+        "for place, doc_id in enumerate(top, 1) if doc_id in grades",
+        "for place, doc_id in enumerate(top) if doc_id in grades",
+    ),
+    Mutation(
+        "lists: ranks from 0",
+        "ranking.py",
+        "for place, doc_id in enumerate(doc_ids, 1)}",
+        "for place, doc_id in enumerate(doc_ids)}",
+    ),
+    Mutation(
+        "hits: the rank at the cut left out",
+        "ranking.py",
+        'bisect_right(ranked, (cutoff, float("inf")))',
+        "bisect_right(ranked, (cutoff, 0))",
+    ),
+    Mutation(
+        "hits: one rank too many", "ranking.py", "bisect_right(ranked, (cutoff, ", "bisect_right(ranked, (cutoff + 1, "
+    ),
+    Mutation(
+        "num_rel: > for >=",
+        "ranking.py",
+        "sum([grade >= rel for grade in self.judged])",
+        "sum([grade > rel for grade in self.judged])",
+    ),
+    Mutation(
+        "judged_only keeps the ranks",
+        "ranking.py",
+        "[(rank, grade) for rank, (_, grade) in enumerate(self.ranked, 1)]",
+        "list(self.ranked)",
+    ),
+    # GWAP
+    Mutation(
+        "gwap: > for >=",
+        "measures/gwap.py",
+        "        if grade >= rel:\n            found",
+        "        if grade > rel:\n            found",
+    ),
+    Mutation(
+        "gwap: the weight forgotten",
+        "measures/gwap.py",
+        "found / rank * (grade / max_rel if weights is None else weights[grade])",
+        "found / rank",
+    ),
+    Mutation(
+        "gwap: weights ignored",
+        "measures/gwap.py",
+        "(grade / max_rel if weights is None else weights[grade])",
+        "(grade / max_rel)",
+    ),
+    Mutation("gwap: ranks off by one", "measures/gwap.py", "total += found / rank *", "total += found / (rank + 1) *"),
+    Mutation(
+        "gwap: 'relevant' divides by the found", "measures/gwap.py", "return total / num_rel", "return total / found"
+    ),
+    Mutation(
+        "gwap: 'relevant' divides by min(R, k)",
+        "measures/gwap.py",
+        "return total / num_rel",
+        "return total / min(num_rel, cutoff or num_rel)",
+    ),
+    Mutation(
+        "gwap: 'retrieved' divides by R",
+        "measures/gwap.py",
+        "return total / found",
+        "return total / ranking.num_rel(rel)",
+    ),
+    Mutation(
+        "gwap: 'cutoff' is not cut",
+        "measures/gwap.py",
+        "reachable = num_rel if cutoff is None else min(num_rel, cutoff)",
+        "reachable = num_rel",
+    ),
+    Mutation("gwap: 'cutoff' divides by k", "measures/gwap.py", "else min(num_rel, cutoff)", "else cutoff"),
+    Mutation(
+        "gwap: the ideal is not sorted by weight",
+        "measures/gwap.py",
+        "sum(sorted(worth, reverse=True)[:reachable])",
+        "sum(worth[:reachable])",
+    ),
+    Mutation(
+        "gwap: the ideal is not cut", "measures/gwap.py", "sum(sorted(worth, reverse=True)[:reachable])", "sum(worth)"
+    ),
+    # Coverage, ListAP
+    Mutation("coverage: > for >=", "measures/coverage.py", "any(grade >= rel", "any(grade > rel"),
+    Mutation("coverage: the cut-off forgotten", "measures/coverage.py", "ranking.hits(cutoff)", "ranking.hits(None)"),
+    Mutation(
+        "list_ap: divided by R",
+        "measures/list_ap.py",
+        "return total / found if found",
+        "return total / ranking.num_rel(rel) if found",
+    ),
+    Mutation("list_ap: > for >=", "measures/list_ap.py", "if grade >= rel:", "if grade > rel:"),
+    Mutation("list_ap: every judged document counts", "measures/list_ap.py", "if grade >= rel:", "if True:"),
+    # nDCG, ListNDCG
+    Mutation(
+        "list_ndcg: the ideal is the top k re-sorted",
+        "measures/list_ndcg.py",
+        "ranking.hits(None)), reverse=True)",
+        "ranking.hits(cutoff)), reverse=True)",
+    ),
+    Mutation(
+        "list_ndcg: the ideal is all judged",
+        "measures/list_ndcg.py",
+        "sorted((grade for _, grade in ranking.hits(None)), reverse=True)",
+        "ranking.grades",
+    ),
+    Mutation("list_ndcg: the ideal is not cut", "measures/list_ndcg.py", "returned[:cutoff], dcg)", "returned, dcg)"),
+    Mutation(
+        "list_ndcg: cut before it looks past",
+        "measures/list_ndcg.py",
+        "LOOKS_PAST_CUTOFF = True",
+        "LOOKS_PAST_CUTOFF = False",
+    ),
+    Mutation(
+        "ndcg: the ideal is not cut",
+        "measures/ndcg.py",
+        "return dcg_ratio(hits, grades[:cutoff], dcg)",
+        "return dcg_ratio(hits, grades, dcg)",
+    ),
+    Mutation(
+        "ndcg: the ideal one too short",
+        "measures/ndcg.py",
+        "grades[:cutoff], dcg)",
+        "grades[: cutoff and max(cutoff - 1, 1)], dcg)",
+    ),
+    Mutation(
+        "ndcg: linear discount off by one", "measures/ndcg.py", _DISCOUNT, _DISCOUNT.replace("rank + 1", "rank + 2")
+    ),
+    Mutation("ndcg: exponential discount off by one", "measures/ndcg.py", _EXP, _EXP.replace("rank + 1", "rank + 2")),
+    Mutation("ndcg: natural gain 2^g", "measures/ndcg.py", _EXP, _EXP.replace(" - 1.0", "")),
+    Mutation(
+        "ndcg: exponential gain of negative grades",
+        "measures/ndcg.py",
+        _EXP + " for rank, grade in hits if grade > 0",
+        _EXP + " for rank, grade in hits",
+    ),
+    Mutation(
+        "ndcg: linear gain of negative grades", "measures/ndcg.py", _DISCOUNT, _DISCOUNT.replace(" if grade > 0", "")
+    ),
+    Mutation("ndcg: judged_only forgotten", "measures/ndcg.py", "ranking = ranking.judged_only()", "pass"),
+    Mutation(
+        "ndcg: gains forgotten in the list",
+        "measures/ndcg.py",
+        "hits = [(rank, gains.get(grade, grade)) for rank, grade in hits]",
+        "pass",
+    ),
+    # the delegate
+    Mutation(
+        "delegate: > for >= on float grades",
+        "delegate.py",
+        "    if grade >= rel:\n        return 1",
+        "    if grade > rel:\n        return 1",
+    ),
+    Mutation(
+        "delegate: float grades truncated",
+        "delegate.py",
+        "return all(type(grade) is int and abs(grade)",
+        "return all(abs(grade)",
+    ),
+    Mutation("delegate: the worst first", "delegate.py", "{str(place): float(-place)", "{str(place): float(place)"),
+    Mutation(
+        "delegate: relevance level ignored",
+        "delegate.py",
+        "level = 1 if threshold else max(1, math.ceil(self.rel))",
+        "level = 1",
+    ),
+    Mutation(
+        "delegate: missed documents forgotten",
+        "delegate.py",
+        "    if needs_missed:\n        named.update",
+        "    if False:\n        named.update",
+    ),
+    Mutation(
+        "delegate: judged_only forgotten",
+        "delegate.py",
+        "rankings = [ranking.judged_only() for ranking in rankings]",
+        "pass",
+    ),
+    Mutation("delegate: the length of the list guessed", "delegate.py", "if not exact_length:", "if True:"),
+    Mutation(
+        "delegate: RR is not cut",
+        "delegate.py",
+        'return _Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False)',
+        'return _Call("recip_rank", needs_missed=False)',
+    ),
+    Mutation(
+        "delegate: lists cut one too early",
+        "delegate.py",
+        "return length if depth is None else min(length, depth)",
+        "return length if depth is None else max(1, min(length, depth - 1))",
+    ),
+    Mutation("delegate: beta ignored", "delegate.py", 'if measure["beta"] == 1 else', "if True else"),
+    Mutation("delegate: R is P", "delegate.py", "_Call(f\"recall_{m['cutoff']}\"", "_Call(f\"P_{m['cutoff']}\""),
+    Mutation(
+        "delegate: two relevance levels in one call", "delegate.py", "key = (rel, judged_only,", "key = (judged_only,"
+    ),
+    Mutation("delegate: gains of another measure", "delegate.py", "call.threshold, repr(gains))", "call.threshold)"),
+    # evaluate and the hosts
+    Mutation(
+        "evaluate: a depth that is too small",
+        "evaluate.py",
+        "max((depth for depth in depths if depth is not None), default=None)",
+        "min((depth for depth in depths if depth is not None), default=None)",
+    ),
+    Mutation(
+        "evaluate: queries missing from the run dropped",
+        "evaluate.py",
+        "query_ids = list(qrels) if",
+        "query_ids = [q for q in qrels if q in run] if",
+    ),
+    Mutation(
+        "base: a parameter falls back to its default",
+        "measures/base.py",
+        "self.arguments = {name: self[name] for name in self.SUPPORTED_PARAMS}",
+        "self.arguments = {name: 1 if name == 'rel' else self[name] for name in self.SUPPORTED_PARAMS}",
+    ),
+)
+
+
+def _expectations() -> dict[str, list[tuple[str, str, float, dict[str, float]]]]:
+    """Return what the references say, by corpus: case, reference, tolerance, values. Mutations do not reach them."""
+    from compat.agreement import cases_on, computation, of_reference
+    from compat.differences import expected
+
+    found: dict[str, list[tuple[str, str, float, dict[str, float]]]] = {}
+    for corpus in CORPORA:
+        for case in cases_on(corpus):
+            for reference in REFERENCES:
+                asked = computation(case, reference)
+                values = None if asked is None else of_reference(case, reference, corpus)
+                if asked is not None and isinstance(values, dict) and expected(case.name, corpus, reference) is None:
+                    found.setdefault(corpus, []).append((case.name, reference, asked.tolerance, values))
+    return found
+
+
+def disagreements(expectations: dict[str, list[tuple[str, str, float, dict[str, float]]]]) -> Iterator[str]:
+    """Compare the package as it is imported here with what the references said; corpus by corpus."""
+    from compat.agreement import largest_difference, of_host
+
+    for corpus, of_corpus in expectations.items():
+        for host in HOSTS:
+            values = {str(measure): column for measure, column in of_host(host, corpus).items()}
+            for case, reference, tolerance, theirs in of_corpus:
+                if case in values:
+                    apart, query_id = largest_difference(values[case], theirs, corpus)
+                    if not apart <= tolerance:
+                        yield f"{corpus}, {host}, {case}, query {query_id}: {apart:.3g} from {reference}"
+
+
+def _copy(folder: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("permed_measures", "compat"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+
+
+def _try(mutation: Mutation | None, expectations: Path) -> tuple[bool, str]:
+    """Return whether the fault was found, and by what."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _copy(folder)
+        if mutation is not None:
+            mutation.apply(folder / "permed_measures")
+        command = [sys.executable, "-m", "compat.mutations", str(expectations)]
+        environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    told = (done.stdout.strip() or done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+    return done.returncode != 0, told
+
+
+def run_all(workers: int = 2) -> dict[str, tuple[bool, str]]:
+    """Try the package as it is (under the name "none"), then every mutation."""
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(workers) as pool:
+        expectations = Path(name) / "expectations.pickle"
+        expectations.write_bytes(pickle.dumps(_expectations()))
+        tried = {"none": pool.submit(_try, None, expectations)}
+        tried |= {mutation.name: pool.submit(_try, mutation, expectations) for mutation in MUTATIONS}
+        return {name: future.result() for name, future in tried.items()}
+
+
+def main() -> int:
+    """Run all mutations, or, with a file of expectations, compare once and stop at the first disagreement."""
+    if len(sys.argv) > 1:
+        expectations = pickle.loads(Path(sys.argv[1]).read_bytes())  # noqa: S301  (written by run_all a moment ago)
+        first = next(disagreements(expectations), None)
+        print(first or "no disagreement")
+        return 1 if first else 0
+    results = run_all()
+    for name, (found, told) in results.items():
+        print(f"{'found' if found else 'NOT FOUND':9}  {name}: {told}")
+    return 0 if not results.pop("none")[0] and all(found for found, _ in results.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Nothing may be left out: no measure, parameter, choice, profile, host or reference without a case."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
+import ir_measures
+import pytest
+
+import permed_measures.hosts
+from compat.agreement import cases_on, computation, of_host, references_here
+from compat.case import CUTOFFS, Case
+from compat.cases import CASES
+from compat.corpora import CORPORA
+from compat.hosts import HOSTS, absent
+from permed_measures.delegate import delegates
+from permed_measures.measures import DEFINED, own
+from permed_measures.profiles import PROFILES
+from permed_measures.references import REFERENCES
+from permed_measures.verify import all_params
+
+
+def _values(name: str, param: str) -> set[str]:
+    return {repr(all_params(case.measure)[param]) for case in CASES.values() if name == case.measure.NAME}
+
+
+@pytest.mark.parametrize(
+    ("name", "param"), [(name, param) for name, measure in DEFINED.items() for param in measure.SUPPORTED_PARAMS]
+)
+def test_every_parameter_and_choice_of_ours_has_a_case(name: str, param: str) -> None:
+    found, declared = _values(name, param), DEFINED[name].SUPPORTED_PARAMS[param]
+    if param == "cutoff":
+        assert {repr(k) for k in CUTOFFS} <= found
+    elif declared.kind == "choice":
+        assert {repr(choice) for choice in declared.allowed_choices or ()} == found
+    else:
+        assert repr(declared.default) in found
+        assert len(found) > 1, "only the default has a case"
+
+
+def test_every_standard_measure_and_parameter_has_a_case() -> None:
+    for measure in ir_measures.measures.registry.values():
+        if own(measure) is None and delegates(measure):
+            for param in measure.SUPPORTED_PARAMS:
+                assert len(_values(measure.NAME, param)) > 1, f"{measure.NAME}: {param} has no two values in the cases"
+            assert any(case.measure.NAME == measure.NAME for case in CASES.values()), measure.NAME
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_measure_of_a_profile_has_a_case(profile: str) -> None:
+    assert {str(measure) for measure in PROFILES[profile].measures} <= set(CASES)
+
+
+def test_every_host_has_a_case() -> None:
+    modules = {module.name for module in iter_modules(permed_measures.hosts.__path__)}
+    assert modules <= set(HOSTS)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_host_computes_every_case(host: str) -> None:
+    if absent(host):
+        pytest.skip(absent(host))
+    lacking = {str(case.measure) for case in cases_on("plain")} - {str(m) for m in of_host(host, "plain")}
+    # what counts queries is no value of a ranking: compat/hosts.py leaves it out where queries must be added to a run
+    assert lacking == ({"NumQ", "NumRel", "NumRel(rel=2)", "NumRel(rel=6.5)"} if host == "ranx" else set())
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_by_hand_is_not_the_only_reference(case: Case) -> None:
+    others = [
+        reference
+        for reference in references_here()
+        if reference != "by_hand" and (asked := computation(case, reference)) is not None
+        for corpus in CORPORA.values()
+        if case in cases_on(corpus.name) and not asked.refuses(corpus.qrels, corpus.run)
+    ]
+    if case.by_hand_only:
+        assert not others, f"{case.name} says {case.by_hand_only!r}, but {others[0]} computes it"
+    else:
+        assert others, f"{case.name} has no reference but by_hand, and no reason for that"
+
+
+def test_every_reference_is_used() -> None:
+    for reference in references_here():
+        assert any(computation(case, reference) for case in CASES.values()), reference
+
+
+def test_every_reference_is_here_where_its_package_is() -> None:
+    assert {"by_hand", "pytrec_eval", "ir_measures/pytrec_eval", "ir_measures/msmarco"} <= set(references_here())
+    for name in ("ranx", "sklearn"):
+        assert (find_spec(name) is None) == any(r.package == name and r.absent() for r in REFERENCES.values())
+
+
+def test_corpora_are_what_they_say() -> None:
+    """A corpus that lost its point would agree with everything."""
+    scores = {name: [list(s.values()) for s in corpus.run.values()] for name, corpus in CORPORA.items()}
+    for name in ("plain", "graded", "ten_grades", "float_grades", "unjudged", "negative", "medcorpus_size"):
+        assert all(len(set(of_query)) == len(of_query) for of_query in scores[name]), name
+    assert any(len(set(of_query)) < len(of_query) for of_query in scores["ties"])
+    assert all(len(set(of_query)) == len(of_query) for of_query in scores["near_ties"])
+    assert any(not isinstance(g, int) for judged in CORPORA["float_grades"].qrels.values() for g in judged.values())
+    assert min(g for judged in CORPORA["negative"].qrels.values() for g in judged.values()) < 0
+    assert any(not of_query for of_query in scores["empty"])
+    assert CORPORA["missing"].qrels.keys() - CORPORA["missing"].run.keys()
+    assert CORPORA["missing"].run.keys() - CORPORA["missing"].qrels.keys()
+    assert len(CORPORA["one_query"].qrels) == 1
+    assert len(CORPORA["medcorpus_size"].qrels) == 3440
+    # half of the lists arrive in order, half do not: rank() treats them differently
+    in_order = [of_query == sorted(of_query, reverse=True) for of_query in scores["plain"] if len(of_query) > 1]
+    assert True in in_order
+    assert False in in_order

@@ -1,0 +1,174 @@
+"""Values that somebody published or worked out: in the definitions, the source systems, by trec_eval, by NIST."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import log2
+
+import pytest
+
+from compat.corpora.real import FOLDER, read_qrels, read_run
+from compat.hosts import HOSTS, absent
+from permed_measures import evaluate
+from permed_measures.measures import parse, parse_trec_name
+from permed_measures.references import REFERENCES
+from permed_measures.verify import all_params
+
+needs_data = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the reference data is not at hand: {FOLDER} is missing")
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A mean that a source states, for lists of grades or of documents."""
+
+    source: str
+    measure: str
+    value: float
+    qrels: dict[str, dict[str, float]]
+    lists: dict[str, list[str]]
+
+    @property
+    def run(self) -> dict[str, dict[str, float]]:
+        return {q: {d: float(len(docs) - place) for place, d in enumerate(docs)} for q, docs in self.lists.items()}
+
+
+def _letters(source: str, measure: str, value: float, grades: dict[str, float], ranking: str) -> Golden:
+    return Golden(source, measure, value, {"q": grades}, {"q": ranking.split()})
+
+
+def _graded(source: str, measure: str, value: float, *lists: list[int]) -> Golden:
+    """Make lists of grades by rank; everything judged was returned."""
+    names = [[f"d{place}" for place in range(len(grades))] for grades in lists]
+    return Golden(
+        source,
+        measure,
+        value,
+        {str(n): dict(zip(names[n], grades, strict=True)) for n, grades in enumerate(lists)},
+        {str(n): names[n] for n in range(len(lists))},
+    )
+
+
+def _ranks(source: str, measure: str, value: float, *ranks: int) -> Golden:
+    """Put the one right answer of each query at these ranks."""
+    return _graded(source, measure, value, *[[int(place == rank) for place in range(1, 6)] for rank in ranks])
+
+
+_WORKED = {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}
+_HITS = (1 / 1 * 0.5, 2 / 3 * 1.0, 3 / 5 * 0.5)
+_HALU = ([1, 0, 1], [1, 1, 0], [0, 1, 1])
+
+
+def _worked(measure: str, value: float) -> Golden:
+    return _letters("definitions", measure, value, _WORKED, "b x a c d")
+
+
+GOLDEN = (
+    _worked("GWAP@1", 0.125),
+    _worked("GWAP@3", sum(_HITS[:2]) / 4),
+    _worked("GWAP@5", sum(_HITS) / 4),
+    _worked("GWAP@10", sum(_HITS) / 4),
+    _worked("GWAP(norm='retrieved')@1", 0.5),
+    _worked("GWAP(norm='retrieved')@3", sum(_HITS[:2]) / 2),
+    _worked("GWAP(norm='retrieved')@5", sum(_HITS) / 3),
+    _worked("GWAP(norm='retrieved')@10", sum(_HITS) / 3),
+    _worked("GWAP(norm='cutoff')@1", 0.5),
+    _worked("GWAP(norm='cutoff')@3", sum(_HITS[:2]) / 3),
+    _worked("GWAP(norm='cutoff')@5", sum(_HITS) / 4),
+    _worked("GWAP(norm='cutoff')@10", sum(_HITS) / 4),
+    _worked("GWAP(norm='ideal')@1", 0.5),
+    _worked("GWAP(norm='ideal')@3", sum(_HITS[:2]) / (1 + 1 + 0.5)),
+    _worked("GWAP(norm='ideal')@5", sum(_HITS) / (1 + 1 + 0.5 + 0.5)),
+    _worked("GWAP(norm='ideal')@10", sum(_HITS) / (1 + 1 + 0.5 + 0.5)),
+    _worked("nDCG(dcg='exp-log2')@10", 0.4957276125706667),
+    _worked("P@1", 1.0),
+    _letters(
+        "source 2",
+        "nDCG(dcg='exp-log2')@10",
+        0.6542237389763327,
+        {"A": 8.0, "B": 7.0, "C": 6.0, "D": 5.0},
+        "C E A F B G H I J D",
+    ),
+    _letters("source 2", "AP", 0.7555555555555555, {"A": 1, "B": 1, "C": 1}, "A X B Y C Z"),
+    _letters("source 2", "R@10", 0.6, dict.fromkeys("ABCDE", 1), "A C E F G H I J K L"),
+    _letters("source 2, corrected", "P@5", 3 / 5, dict.fromkeys("ACEG", 1), "A B C D E"),
+    _graded("source 3", "ListAP@3", 0.8055555555555555, *_HALU),
+    _graded("source 3", "ListNDCG@3", 0.8710490642551528, *_HALU),
+    _graded("source 3", "ListNDCG(dcg='exp-log2')@3", 0.8710490642551528, *_HALU),
+    _ranks("source 4", "Success@1", 0.6, 1, 2, 1, 3, 1),
+    _ranks("source 4", "Success@3", 1.0, 1, 2, 1, 3, 1),
+    _ranks("source 4", "RR", 0.7666666666666666, 1, 2, 1, 3, 1),
+    _ranks("source 4", "Success@1", 0.2, 2, 4, 3, 1, 3),
+    _ranks("source 4", "Success@3", 0.8, 2, 4, 3, 1, 3),
+    _ranks("source 4", "RR", 0.4833333333333333, 2, 4, 3, 1, 3),
+    _graded("source 5", "RR", 0.6111111111111112, [0, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 0]),
+    _graded("source 5", "ListAP", 0.6694444444444444, [1, 0, 1, 0, 1], [0, 1, 1, 0, 0]),
+    _graded("source 5", "R@5", 0.75, [1, 0, 1, 0, 1, 0, 0, 1, 0, 0]),
+    _graded("source 5", "P@5", 0.6, [1, 0, 1, 0, 1, 0, 0, 1, 0, 0]),
+    _graded("source 5, corrected", "nDCG@10", 0.9725044904464192, [3, 1, 2, 0, 0]),
+    _graded(
+        "source 5, corrected", "ListNDCG@10", (3 + 1 / log2(3) + 2 / 2) / (3 + 2 / log2(3) + 1 / 2), [3, 1, 2, 0, 0]
+    ),
+)
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: f"{golden.source}-{golden.measure}")
+def test_golden_value(golden: Golden) -> None:
+    measure = parse(golden.measure)
+    assert evaluate(golden.qrels, golden.lists, [measure]).means[measure] == pytest.approx(golden.value, abs=1e-12)
+    for host, values in HOSTS.items():
+        if not absent(host):
+            found = values([measure], golden.qrels, golden.run)
+            if found:  # ranx takes no float grades
+                mean = sum(found[measure].values()) / len(golden.qrels)
+                assert mean == pytest.approx(golden.value, abs=1e-12), host
+    confirmed = []
+    for reference in REFERENCES.values():
+        asked = None if reference.absent() else reference.find(measure.NAME, all_params(measure))
+        if asked is not None and not asked.refuses(golden.qrels, golden.run):
+            theirs = asked.compute(golden.qrels, golden.run)
+            assert sum(theirs.values()) / len(golden.qrels) == pytest.approx(golden.value, abs=asked.tolerance), (
+                reference
+            )
+            confirmed.append(reference.name)
+    assert len(confirmed) > 1, "a reference besides by_hand must confirm it"
+
+
+# what trec_eval prints and neither we nor ir_measures have a name for
+_NOT_OURS = re.compile(
+    r"runid|relstring|gm_map|gm_bpref|11pt_avg|binG|G|utility|Rndcg|ndcg_rel|num_nonrel_judged_ret|rbp|rbp_resid"
+    r"|(relative_P|Rprec_mult|unj)_[\d.]+"
+)
+
+
+@needs_data
+def test_trec_eval_prints_our_values() -> None:
+    folder = FOLDER / "trec_eval"
+    qrels, run = read_qrels(folder / "qrels.test"), read_run(folder / "results.test")
+    printed = [line.split() for line in (folder / "out.test.aq").read_text().splitlines()]
+    names = dict.fromkeys(name for name, _, _ in printed)
+    known = {name: parse(name) for name in names if not _NOT_OURS.fullmatch(name)}
+    assert len(known) > 60
+    assert not any(parse_trec_name(name) for name in names if name not in known)
+    result = evaluate(qrels, run, list(known.values()), queries="both")
+    for name, query_id, text in printed:
+        if name in known:
+            measure = known[name]
+            value = result.means[measure] if query_id == "all" else result.columns[measure][query_id]
+            shown = f"{value:.0f}" if name.startswith("num_") else f"{value:.4f}"
+            assert shown == text, (name, query_id)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("run", "published"),
+    [
+        ("irc_entrez", {"AP": "0.0988", "nDCG@10": "0.2533", "P@5": "0.3667", "Bpref": "0.3054"}),
+        ("irc_pubmed", {"AP": "0.1080", "nDCG@10": "0.2538", "P@5": "0.4067", "Bpref": "0.3025"}),
+    ],
+)
+def test_nist_published_our_values(run: str, published: dict[str, str]) -> None:
+    folder = FOLDER / "trec-covid-r1"
+    qrels, scores = read_qrels(folder / "qrels.txt"), read_run(folder / f"{run}.run.gz")
+    result = evaluate(qrels, scores, list(published))
+    assert {name: f"{result[name]:.4f}" for name in published} == published
