@@ -23,7 +23,6 @@ import numpy as np
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
 from permed_measures.measures.base import canonical
 from permed_measures.readers.json_text import as_id, loads
-from permed_measures.readers.numbers import grade_of, score_of
 from permed_measures.readers.parquet import plain_path, quoted
 from permed_measures.readers.source import Source, shown
 
@@ -151,7 +150,7 @@ def _read_json(source: Source) -> Table:
     try:
         loads(text[: start.end()] + text[end:])  # what stands around the items
     except ValueError as error:
-        raise source.error(f"after the list of samples: {error}", _line(text, end)) from None
+        raise source.error(f"after the list of samples: {error}", _line(text, _skip(text, end + 1))) from None
     return _of_records(records, lambda row, message: source.error(message, _line(text, places[row])))
 
 
@@ -330,7 +329,7 @@ def _label(value: Any, *, is_text: bool) -> float:  # noqa: ANN401  (checked her
     if isinstance(value, (bool, np.bool_)):
         return float(value)
     try:
-        return float(grade_of(value.strip()) if is_text else canonical(value))
+        return float(canonical(_read(value, LABEL) if is_text else value))
     except (ValueError, TypeError, OverflowError):
         pass
     msg = f"the label {_short(value)} is not a finite number"
@@ -363,11 +362,21 @@ def _number(value: Any, *, what: str, is_text: bool) -> float:  # noqa: ANN401  
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str) and is_text:
-        return score_of(value.strip())
+        return _read(value, what)
     if isinstance(value, str) or not hasattr(value, "__float__"):
         msg = f"the {what} {_short(value)} is not a number"
         raise ValueError(msg)
     return float(value)
+
+
+def _read(text: str, what: str) -> float:
+    if "_" not in text:  # Python reads 1_000 as a number; no other tool does
+        try:
+            return float(text.encode())  # bytes: the digits of ASCII only
+        except ValueError:
+            pass
+    msg = f"the {what} {_short(text)} is not a number"
+    raise ValueError(msg)
 
 
 def features_of(table: Table, names: Sequence[str] | None) -> tuple[Floats | None, tuple[str, ...]]:
