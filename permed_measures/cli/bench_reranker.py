@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ from permed_measures.output import write_whole
 from permed_measures.readers import by_suffix, formatted
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.report import FORMATS, render
-from permed_measures.serving.rerank import GIVEN, Reranked, RerankEvaluator
+from permed_measures.serving.rerank import GIVEN, RerankEvaluator
 
 
 def _numbers(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:  # noqa: ARG001  (click's signature)
@@ -115,11 +115,12 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     called = _named(rerankers)
     evaluator = RerankEvaluator(queries, qrels, candidates, profile=profile, given=given)
-    if write_run is not None and len(called) > 1:
-        msg = "--write-run takes the run of one reranker; give one"
+    run_format = None if write_run is None else _run_format(write_run)
+    if len(called) > 1 and (write_run is not None or write_serving is not None):
+        msg = "--write-run and --write-serving take what one reranker gave; name one only"
         raise ParamError(msg)
-    if write_serving is not None and len(called) > 1:
-        msg = "--write-serving takes the figures of one reranker; give one"
+    if arrival_rate is not None and not threads:
+        msg = "--arrival-rate needs --threads: how many calls may be under way at once"
         raise ParamError(msg)
     if threads and sys.stderr.isatty():
         click.echo(f"throughput: {len(threads) * len(called)} runs of {duration:g} s follow", err=True)
@@ -138,8 +139,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
         progress=True,
     )
     first = report.rerankers[0]
-    if write_run is not None:
-        _write_run(first, write_run)
+    if write_run is not None and run_format is not None:
+        write_whole(write_run, formatted(first.run, "run", run_format)[0])
     if write_serving is not None:
         write_whole(write_serving, first.serving.to_json())
     made = render(report, form)
@@ -169,7 +170,7 @@ def load(target: str) -> Callable[..., Any]:
     if not colon or not module_name or not path:
         msg = f"{target!r} is not module:callable, such as my_rerankers:by_words"
         raise ParamError(msg)
-    folder = os.getcwd()  # noqa: PTH109  (sys.path holds texts)
+    folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
@@ -218,11 +219,9 @@ def _costs(
     }
 
 
-def _write_run(reranked: Reranked, path: str) -> None:
-    suffix = os.path.splitext(path)[1].lower()  # noqa: PTH122  (only the end of the name)
-    module = by_suffix(suffix)
+def _run_format(path: str) -> str:
+    module = by_suffix(Path(path).suffix.lower())
     if module is None:
         msg = f"--write-run {path}: the format cannot be told from the name; end it in .trec or .jsonl"
         raise ParamError(msg)
-    content, _ = formatted(reranked.run, "run", module.NAME)
-    write_whole(path, content)
+    return str(module.NAME)

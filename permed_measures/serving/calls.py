@@ -21,6 +21,7 @@ Prepare = Callable[[Any], tuple[Any, ...]]
 
 CallerT = TypeVar("CallerT", bound="Caller")
 _LOOP_END_S = 5.0
+_LONGEST = 300
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Failures:
 
     def plus(self, kind: str, message: str, count: int = 1) -> Failures:
         """Return them with some more; the first message stays."""
-        known = self.by_kind.get(kind, Failure(kind, 0, message))
+        known = self.by_kind.get(kind, Failure(kind, 0, _one_line(message)))
         return Failures({**self.by_kind, kind: Failure(kind, known.count + count, known.first_message)})
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -167,6 +168,12 @@ class Failures:
 
     def __str__(self) -> str:
         return "; ".join(f"{f.count} × {f.kind}: {f.first_message}" for f in self.by_kind.values()) or "none"  # noqa: RUF001  (a times sign)
+
+
+def _one_line(message: str) -> str:
+    """Make a message fit for a table: one line, no control characters, not endless."""
+    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(message.split()))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 class Recorder:

@@ -157,7 +157,7 @@ class Latency:
         if self.failures.total:
             notes.append(f"{self.failures.total} of {self.calls} calls failed and have no latency: {self.failures}")
         if self.warmup_failures.total:
-            notes.append(f"{self.warmup_failures.total} warm-up calls failed: {self.warmup_failures}")
+            notes.append(f"warm-up calls failed: {self.warmup_failures}")
         return notes
 
     def to_dict(self) -> dict[str, float]:

@@ -71,7 +71,7 @@ def _serving_document(report: ServingReport) -> Document:
     tables += _load_tables({report.name: summary.loads})
     if report.verdicts:
         tables.append(_target_table({report.name: report.verdicts}))
-    tables += _failure_tables({report.name: latency})
+    tables += _failure_tables({report.name: summary})
     lines = [
         _PERCENTILES,
         _INTERVAL,
@@ -96,7 +96,7 @@ def _rerank_document(report: RerankReport) -> Document:
     if any(verdicts.values()):
         tables.append(_target_table(verdicts))
     tables += _cost_tables(report)
-    tables += _failure_tables(latencies)
+    tables += _failure_tables({reranked.name: reranked.serving for reranked in report.rerankers})
     labels = report.baseline.labels
     lines = [f"{reranked.name}: {report.worth(reranked)}" for reranked in report.rerankers]
     lines += [f"{label} = {measure}" for measure, label in labels.items() if label != str(measure)]
@@ -109,7 +109,7 @@ def _rerank_document(report: RerankReport) -> Document:
         found = [*reranked.notes, *reranked.evaluation.notes, *reranked.serving.notes, *reranked.serving.latency.notes]
         lines += [f"note: {reranked.name}: {note}" for note in found]
     count = len(next(iter(report.baseline.columns.values())))
-    summary = f"{count} queries, profile {report.profile.name}"
+    summary = f"{'1 query' if count == 1 else f'{count:,} queries'}, profile {report.profile.name}"
     return Document(f"Rerankers: {', '.join(latencies)}", summary, tables, lines, _figures(latencies))
 
 
@@ -165,7 +165,7 @@ def _load_tables(loads: Mapping[str, Mapping[int, Load]]) -> list[Table]:
                 name,
                 str(load.threads),
                 *([f"{load.arrival_rate:g}"] if load.arrival_rate is not None else []),
-                f"{load.qps:.4g}",
+                f"{load.qps:,.1f}",
                 *[_ms(load.latency.to_dict().get(key)) for key in ("p50_ms", "p95_ms", "p99_ms")],
                 str(load.latency.failures.total),
             ]
@@ -224,14 +224,17 @@ def _cost_tables(report: RerankReport) -> list[Table]:
     return [Table("Cost", heads, rows)] if rows else []
 
 
-def _failure_tables(latencies: Mapping[str, Latency]) -> list[Table]:
+def _failure_tables(summaries: Mapping[str, ServingSummary]) -> list[Table]:
+    measured = {name: summary.latency for name, summary in summaries.items()}
+    for name, summary in summaries.items():
+        measured |= {f"{name}, {n} threads": load.latency for n, load in summary.loads.items()}
     rows = [
         [name, failure.kind, failure.first_message, str(failure.count)]
-        for name, latency in latencies.items()
+        for name, latency in measured.items()
         for failure in latency.failures.by_kind.values()
     ]
     heads = ["system", "type", "first message", "calls"]
-    return [Table("Failed calls", heads, [[_one_line(cell) for cell in row] for row in rows], left=3)] if rows else []
+    return [Table("Failed calls", heads, rows, left=3)] if rows else []
 
 
 def _figures(latencies: Mapping[str, Latency]) -> list[Figure]:
@@ -299,8 +302,4 @@ def _ms(value: float | None) -> str:
 
 
 def _plain(value: float | None) -> str:
-    return NONE if value is None else f"{value:,.10g}"
-
-
-def _one_line(cell: str) -> str:
-    return " ".join(cell.split())
+    return NONE if value is None else f"{value:,.10f}".rstrip("0").rstrip(".")

@@ -22,6 +22,7 @@ class ServingSummary:
     """
 
     latency: Latency
+    """Of calls one after the other, or of a log; the latency under load is in ``loads``."""
     cost: Cost | None = None
     loads: Mapping[int, Load] = field(default_factory=dict)
     """Measured throughput, by number of threads."""
@@ -37,7 +38,10 @@ class ServingSummary:
         qps = max(by_threads.values(), default=None) if self.qps is None else self.qps
         if qps is not None:
             numbers["qps"] = qps
-        numbers |= {f"qps_{threads}_threads": found for threads, found in by_threads.items()}
+        for threads, found in by_threads.items():
+            numbers[f"qps_{threads}_threads"] = found
+            if self.loads[threads].latency.answered:
+                numbers[f"p95_ms_{threads}_threads"] = self.loads[threads].latency.p95_ms
         if self.cost is not None:
             numbers |= self.cost.to_dict(self.queries_per_day)
         return numbers

@@ -1,0 +1,192 @@
+"""Throughput: simulated servers with known service times; nothing here depends on how fast the machine is."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from permed_measures.errors import ParamError
+from permed_measures.serving import measure_throughput
+
+
+class Simulation:
+    """A clock, a sleep and a server whose service takes the time it is told; for one worker."""
+
+    def __init__(self, service_s):
+        self.now = 0.0
+        self.service_s = service_s
+        self.served = 0
+        self.slept = 0.0
+
+    def clock(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.slept += seconds
+        self.now += seconds
+
+    def serve(self, _):
+        service = self.service_s(self.served) if callable(self.service_s) else self.service_s
+        self.served += 1
+        self.now += service
+
+    def measure(self, **options):
+        return measure_throughput(self.serve, ["x"], clock=self.clock, sleep=self.sleep, **options)[1]
+
+
+def test_a_closed_loop_tells_the_capacity():
+    load = Simulation(0.125).measure(duration_s=10)
+    assert load.latency.answered == 80  # 10 s / 0.125 s
+    assert load.qps == 8.0
+    assert load.latency.p99_ms == 125.0
+    assert load.elapsed_s == 10.0
+
+
+def test_the_last_call_is_waited_for():
+    load = Simulation(0.75).measure(duration_s=1)  # begins at 0 and 0.75, ends at 1.5
+    assert (load.latency.answered, load.elapsed_s, load.qps) == (2, 1.5, 2 / 1.5)
+
+
+def test_an_open_loop_below_capacity_has_the_service_time():
+    simulation = Simulation(0.0625)
+    load = simulation.measure(duration_s=4, arrival_rate=8)
+    assert load.latency.samples_ms.tolist() == [62.5] * 32  # 4 s · 8 a second
+    assert simulation.slept == 31 * (0.125 - 0.0625)
+
+
+def test_an_open_loop_above_capacity_shows_the_queue():
+    # an arrival every 0.125 s, 0.1875 s of service: the n-th call waits n · 0.0625 s
+    load = Simulation(0.1875).measure(duration_s=2, arrival_rate=8)
+    assert load.latency.samples_ms.tolist() == [187.5 + n * 62.5 for n in range(16)]
+    assert load.elapsed_s == 16 * 0.1875
+    assert load.qps == 1 / 0.1875
+
+
+def test_a_stall_counts_for_every_call_that_waited_through_it():
+    def stall_once(number):
+        return 2.0 if number == 8 else 0.0625
+
+    # the closed loop sees one slow call among many, the open one all that were due meanwhile
+    closed = Simulation(stall_once).measure(duration_s=10)
+    assert sum(closed.latency.samples_ms > 100) == 1
+    opened = Simulation(stall_once).measure(duration_s=10, arrival_rate=8)
+    # call 8 is due at 1 and ends at 3; each later call gains 0.0625 s on its schedule: 2000 ms, 1937.5 ms, …
+    waits = [2000 - 62.5 * n for n in range(31)]
+    assert opened.latency.samples_ms.tolist()[8 : 8 + 31] == waits
+    assert opened.latency.p95_ms > 1400
+    assert closed.latency.p95_ms == 62.5
+
+
+def test_calls_that_are_never_started_are_failures():
+    # 1 s of service, 8 arrivals a second for 2 s, and 2 s more to drain: 4 of 16 begin
+    load = Simulation(1.0).measure(duration_s=2, arrival_rate=8)
+    assert load.latency.answered == 4
+    failure = load.latency.failures.by_kind["NotStarted"]
+    assert failure.count == 12
+    assert "in the queue after 4 s" in failure.first_message
+    assert Simulation(1.0).measure(duration_s=2, arrival_rate=8, drain_s=0).latency.answered == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"arrival_rate": 1000.0}])
+def test_the_number_of_calls_is_bounded(options):
+    load = Simulation(0.001).measure(duration_s=100, max_calls=7, **options)
+    assert load.latency.calls == 7
+
+
+def test_n_threads_call_at_the_same_time():
+    together = threading.Barrier(4)
+    loads = measure_throughput(lambda _: together.wait(30), [0], threads=4, max_calls=8)
+    assert loads[4].latency.answered == 8
+    assert loads[4].latency.failures.total == 0
+
+
+def test_async_calls_run_at_the_same_time_on_one_loop():
+    waiting = []
+
+    async def together(_):
+        mine = asyncio.get_running_loop().create_future()
+        waiting.append(mine)
+        if len(waiting) == 3:
+            for future in waiting:
+                future.set_result(None)
+            waiting.clear()
+        await mine
+
+    load = measure_throughput(together, [0], threads=3, max_calls=6)[3]
+    assert load.latency.answered == 6
+
+
+def test_every_number_of_threads_is_measured_and_inputs_go_round():
+    seen = []
+    loads = measure_throughput(seen.append, ["a", "b"], threads=(1, 4), max_calls=5, size=len)
+    assert list(loads) == [1, 4]
+    assert seen[:5] == ["a", "b", "a", "b", "a"]
+    assert loads[1].latency.sizes == (1, 1, 1, 1, 1)
+    assert loads[4].to_dict()["threads"] == 4
+
+
+def test_failures_are_counted():
+    def fails(value):
+        if value == "bad":
+            msg = "no"
+            raise OSError(msg)
+
+    load = measure_throughput(fails, ["good", "bad"], max_calls=10)[1]
+    assert load.latency.answered == 5
+    assert load.latency.failures.by_kind["OSError"].count == 5
+
+
+def test_nothing_answered_gives_no_rate_of_answers():
+    def fails(_):
+        raise OSError
+
+    assert measure_throughput(fails, [1], max_calls=3)[1].qps == 0
+
+
+def test_a_call_that_hangs_is_given_up():
+    release = threading.Event()
+    hangs = iter([True])
+
+    def call(_):
+        if next(hangs, False):
+            release.wait(60)
+
+    # the other thread makes all other calls; the hanging one is waited for, then left alone
+    load = measure_throughput(call, [0], threads=2, max_calls=20, duration_s=0.2, timeout_s=0.05)[2]
+    release.set()
+    assert load.latency.answered == 19
+    assert load.latency.failures.by_kind["NotFinished"].count == 1
+
+
+def test_an_async_call_that_hangs_is_given_up():
+    async def hangs(_):
+        await asyncio.Event().wait()
+
+    load = measure_throughput(hangs, [0], max_calls=1, duration_s=0.1, timeout_s=0.05)[1]
+    assert load.latency.failures.by_kind["NotFinished"].count == 1
+    assert load.qps != load.qps  # no call ended: no time to divide by
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 0}, "threads=0 is not allowed; give an int >= 1"),
+        ({"threads": ()}, "threads=0 is not allowed"),
+        ({"threads": (1, 2.5)}, "threads=2.5"),
+        ({"duration_s": 0}, "duration_s=0 is not allowed; give a number > 0"),
+        ({"duration_s": float("nan")}, "duration_s=nan"),
+        ({"arrival_rate": -1}, "arrival_rate=-1"),
+        ({"drain_s": -1}, "drain_s=-1 is not allowed; give a number >= 0"),
+        ({"max_calls": 0}, "max_calls=0"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(ParamError, match=message):
+        measure_throughput(len, ["a"], **options)
+
+
+def test_no_inputs():
+    with pytest.raises(ParamError, match="no inputs"):
+        measure_throughput(len, [])
