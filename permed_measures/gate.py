@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 
 from ir_measures import Measure
 
-from permed_measures.compare import Comparison, compare
+from permed_measures.comparison import Comparison, compare
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.measures import parse

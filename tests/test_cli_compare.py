@@ -190,5 +190,5 @@ def test_help_has_examples(tool, name):
 
 
 def test_importing_compare_loads_no_scipy():
-    code = "import permed_measures.compare, permed_measures.report, sys; sys.exit('scipy' in sys.modules)"
+    code = "import permed_measures.comparison, permed_measures.report, sys; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

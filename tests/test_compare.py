@@ -9,7 +9,7 @@ import statistics
 import pytest
 from ir_measures import AP, RR, P, nDCG
 
-from permed_measures.compare import CORRECTIONS, TESTS, compare
+from permed_measures.comparison import CORRECTIONS, TESTS, compare
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import evaluate
 from permed_measures.groups import grouped, read_pairs

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from permed_measures.compare import compare
+from permed_measures.comparison import compare
 
 pytest.importorskip("scipy", reason="the paired t-test needs it")
 

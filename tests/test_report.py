@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 from ir_measures import RR
 
-from permed_measures.compare import compare
+from permed_measures.comparison import compare
 from permed_measures.errors import ParamError
 from permed_measures.report import FORMATS, words
 from permed_measures.report.plots import _scale

@@ -107,7 +107,17 @@ def test_randomization_is_never_zero_and_repeats_with_its_seed():
 
 @pytest.mark.parametrize("num", [12, 30, 400])  # with 5 many draws equal the mean, which scipy sees only bit by bit
 def test_intervals_are_scipys_bca(num):
-    d = SAMPLES[f"smooth {num}"]
+    _check_bca(SAMPLES[f"smooth {num}"])
+
+
+@pytest.mark.parametrize("num", [4, 5, 6, 8])
+def test_small_intervals_are_scipys_bca_where_means_are_exact(num):
+    """Multiples of num/8 have means without rounding: there scipy sees every draw that equals the mean."""
+    for seed in range(4):
+        _check_bca(np.random.default_rng(seed).integers(-8, 9, num) / 8 * num)
+
+
+def _check_bca(d):
     generator = {"rng" if "rng" in _parameters(stats.bootstrap) else "random_state": np.random.default_rng(5)}
     theirs = stats.bootstrap((d,), np.mean, method="BCa", n_resamples=4000, **generator).confidence_interval
     ((low, high),) = bootstrap_intervals(d[:, None], alpha=0.05, resamples=4000, seed=5)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from permed_measures.compare import CORRECTIONS, TESTS, Progress, compare, run_name
+from permed_measures.comparison import CORRECTIONS, TESTS, Progress, compare, run_name
 from permed_measures.errors import ParamError
 from permed_measures.groups import read_pairs
 from permed_measures.output import write_whole

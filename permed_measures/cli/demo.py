@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from permed_measures.compare import compare
+from permed_measures.comparison import compare
 from permed_measures.demo import DESCRIPTIONS, write_example
 from permed_measures.output import write_whole
 from permed_measures.report import render

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from permed_measures.cli import _tables
-from permed_measures.compare import run_name
+from permed_measures.comparison import run_name
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.output import write_whole

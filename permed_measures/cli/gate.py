@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from permed_measures.compare import CORRECTIONS, TESTS, run_name
+from permed_measures.comparison import CORRECTIONS, TESTS, run_name
 from permed_measures.gate import Gate, gate, junit, read_serving
 from permed_measures.output import write_whole
 from permed_measures.profiles import QUERY_SETS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from permed_measures.compare import Comparison
+from permed_measures.comparison import Comparison
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.report.page import page
 from permed_measures.report.records import as_csv, as_json

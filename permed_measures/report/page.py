@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 
 import permed_measures
-from permed_measures.compare import Change, Comparison
+from permed_measures.comparison import Change, Comparison
 from permed_measures.report import plots, words
 from permed_measures.report.tables import Grid, changes_grid, groups_grid, means_grid
 

@@ -9,7 +9,7 @@ from html import escape
 
 from ir_measures import Measure
 
-from permed_measures.compare import Change, Comparison
+from permed_measures.comparison import Change, Comparison
 from permed_measures.report import words
 
 _LABEL = 150

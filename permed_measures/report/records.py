@@ -9,7 +9,7 @@ from typing import Any
 
 from ir_measures import Measure
 
-from permed_measures.compare import Change, Comparison, Table
+from permed_measures.comparison import Change, Comparison, Table
 from permed_measures.report import words
 
 _CSV_FIELDS = (

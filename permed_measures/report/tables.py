@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from permed_measures.compare import Comparison, Table
+from permed_measures.comparison import Comparison, Table
 from permed_measures.report import words
 
 

@@ -7,7 +7,7 @@ import re
 
 from ir_measures import Measure
 
-from permed_measures.compare import Change, Comparison
+from permed_measures.comparison import Change, Comparison
 from permed_measures.measures import own
 from permed_measures.significance import POWER, Interval
 
