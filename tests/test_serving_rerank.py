@@ -261,7 +261,16 @@ def test_answers_that_change_between_repeats_are_noted():
     answers = iter([["c"], ["a"], ["a"]])
     reranked = tiny().evaluate(lambda *_: next(answers), repeats=3, warmup=0)
     assert reranked.run == {"q": ["c"]}
-    assert "the answers to 1 queries differ" in reranked.notes[0]
+    assert "the rankings of 1 query differ" in reranked.notes[0]
+    scores = iter([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0000001]])
+    assert tiny().evaluate(lambda *_: next(scores), repeats=2, warmup=0).notes == ()
+
+
+def test_a_query_whose_first_call_fails_counts_0():
+    answers = iter([None, ["c"], ["c"]])
+    reranked = tiny().evaluate(lambda *_: next(answers), repeats=3, warmup=0)
+    assert reranked.quality["MRR"] == 0.0
+    assert (reranked.serving.latency.answered, reranked.serving.latency.failures.total) == (2, 1)
 
 
 def test_lists_cut_to_sizes():

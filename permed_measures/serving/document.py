@@ -15,8 +15,8 @@ _STYLE = """
 svg .curve { fill: none; stroke: currentColor; stroke-width: 2; }
 svg .bar { fill: currentColor; opacity: .75; }
 svg .level { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-svg text.end { text-anchor: end; }
 svg text.level-name { font-size: 11px; text-anchor: start; }
+svg text.end { text-anchor: end; }
 """
 
 

@@ -103,7 +103,7 @@ def distribution(latencies: Mapping[str, Latency]) -> str:
     axis = _Axis.of(np.concatenate([latency.samples_ms for latency in answered.values()]))
     floor = _HEIGHT - _BOTTOM
     parts = _x_axis(axis)
-    for share in (0, 25, 50, 75, 95, 100):
+    for share in (0, 25, 50, 75, 100):
         y = floor - (floor - _TOP) * share / 100
         parts.append(f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>')
         parts.append(f'<text class="tick end" x="{_LEFT - 6}" y="{y + 4:.1f}">{share}%</text>')

@@ -88,7 +88,7 @@ def _rerank_document(report: RerankReport) -> Document:
         title = f"Latency in ms by number of candidates: {reranked.name}"
         if reranked.by_size:
             cut = {str(size): latency for size, latency in reranked.by_size.items()}
-            tables.append(_latency_table(cut, f"{title}, lists cut to", "candidates"))
+            tables.append(_latency_table(cut, f"{title}, lists cut to so many", "candidates"))
         elif len(reranked.serving.latency.by_size()) > 1:
             tables.append(_latency_table(reranked.serving.latency.by_size(), title, "candidates"))
     tables += _load_tables({reranked.name: reranked.serving.loads for reranked in report.rerankers})

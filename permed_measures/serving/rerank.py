@@ -12,8 +12,9 @@ from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import Profile, load_profile
-from permed_measures.serving.calls import Caller, Clock, Recorder
-from permed_measures.serving.candidates import as_candidates, as_queries, looks_like_places, read_answer
+from permed_measures.ranking import order
+from permed_measures.serving.calls import Caller, Clock, Recorder, Timed
+from permed_measures.serving.candidates import Candidate, as_candidates, as_queries, looks_like_places, read_answer
 from permed_measures.serving.cost import Cost, Roi, roi
 from permed_measures.serving.latency import Latency, timed_calls
 from permed_measures.serving.summary import ServingSummary
@@ -120,6 +121,54 @@ def _fresh(value: tuple[str, list[Any]]) -> tuple[str, list[Any]]:
     return query, [dict(item) if isinstance(item, Mapping) else item for item in given]
 
 
+class _Collected:
+    """Takes the calls of one reranker: the run of the first answers, all latencies, all failures."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        self.run: Answers = {}
+        self._asked: set[str] = set()
+        self._changed: set[str] = set()
+        self._places = True
+
+    def take(self, query_id: str, candidates: Sequence[Candidate], timed: Timed) -> None:
+        """Take one call."""
+        is_first = query_id not in self._asked
+        self._asked.add(query_id)
+        if timed.error is not None:
+            self.recorder.fail(timed.error)
+            return
+        try:
+            answer = read_answer(timed.answer, candidates)
+        except InputError as error:
+            self.recorder.fail_as("a bad answer", f"query {query_id!r}: {error}")
+            return
+        self.recorder.add(timed.latency_ms, len(candidates))
+        self._places = self._places and looks_like_places(timed.answer)
+        if is_first:
+            self.run[query_id] = answer
+        elif _ranking(self.run.get(query_id, answer)) != _ranking(answer):
+            self._changed.add(query_id)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is odd about the answers."""
+        notes = []
+        if self._changed:
+            count = "1 query" if len(self._changed) == 1 else f"{len(self._changed)} queries"
+            notes.append(f"the rankings of {count} differ between repeats; the first ones are evaluated")
+        if self.run and self._places:
+            notes.append(
+                "every answer holds the numbers 0 to n - 1, each once, and was read as scores; if they are the places "
+                "of the documents, best first, answer with pairs (place, score)"
+            )
+        return notes
+
+
+def _ranking(answer: Mapping[str, float] | Sequence[str]) -> list[str]:
+    return list(order(answer) if isinstance(answer, Mapping) else answer)
+
+
 class RerankEvaluator:
     """Runs rerankers over the same queries and candidates.
 
@@ -183,36 +232,21 @@ class RerankEvaluator:
         clock: Clock = time.perf_counter,
         sleep: Callable[[float], object] = time.sleep,
     ) -> Reranked:
-        """Rerank the candidates of every query, ``repeats`` times, and evaluate the first answer of each.
+        """Rerank the candidates of every query, ``repeats`` times, and evaluate the answers to the first calls.
 
-        A query without a good answer counts 0 in every measure; the failure is counted by its type. ``sizes`` also
+        A query whose first call failed counts 0 in every measure; all failures are counted by type. ``sizes`` also
         measures the latency with the candidates cut to the first 20, 50, …; ``threads`` also measures throughput, see
         :func:`~permed_measures.serving.measure_throughput`.
         """
         shown = name or str(getattr(reranker, "__qualname__", type(reranker).__qualname__))
-        run: Answers = {}
-        changed: set[str] = set()
-        places = True
-        recorder, warming = Recorder(), Recorder()
         inputs = [self._input(query_id) for query_id in self._timed]
+        collected, warming = _Collected(), Recorder()
         with Caller(reranker, clock, _fresh) as caller:
             for place, timed in timed_calls(
                 caller, inputs, warmup=warmup, repeats=repeats, warming=warming, progress=progress, label=shown
             ):
                 query_id = self._timed[place]
-                listed = self.candidates[query_id]
-                if timed.error is not None:
-                    recorder.fail(timed.error)
-                    continue
-                try:
-                    answer = read_answer(timed.answer, listed)
-                except InputError as error:
-                    recorder.fail_as("a bad answer", f"query {query_id!r}: {error}")
-                    continue
-                recorder.add(timed.latency_ms, len(listed))
-                places = places and looks_like_places(timed.answer)
-                if run.setdefault(query_id, answer) != answer:
-                    changed.add(query_id)
+                collected.take(query_id, self.candidates[query_id], timed)
             by_size = {size: self._cut(caller, size, warmup, repeats, progress=progress, label=shown) for size in sizes}
         loads: Mapping[int, Load] = {}
         if threads or isinstance(threads, int):
@@ -228,27 +262,19 @@ class RerankEvaluator:
                 sleep=sleep,
             )
         latency = Latency.of(
-            recorder.samples_ms,
-            recorder.sizes,
-            failures=recorder.failures,
+            collected.recorder.samples_ms,
+            collected.recorder.sizes,
+            failures=collected.recorder.failures,
             warmup_failures=warming.failures,
             seed=seed,
         )
-        notes = []
-        if changed:
-            notes.append(f"the answers to {len(changed)} queries differ between repeats; the first is evaluated")
-        if run and places:
-            notes.append(
-                "every answer holds the numbers 0 to n - 1, each once, and was read as scores; if they are the places "
-                "of the documents, best first, answer with pairs (place, score)"
-            )
         return Reranked(
             shown,
-            evaluate(self.qrels, run, profile=self.profile),
+            evaluate(self.qrels, collected.run, profile=self.profile),
             ServingSummary(latency, cost=cost, loads=loads, queries_per_day=queries_per_day),
-            run,
+            collected.run,
             by_size,
-            tuple(notes),
+            tuple(collected.notes),
         )
 
     def compare(
