@@ -116,15 +116,15 @@ def _of_records(records: list[Any], fault: Callable[[int, str], InputError] = _i
 def _read_jsonl(source: Source) -> Table:
     records: list[Any] = []
     lines: list[int] = []
+    decode = json.JSONDecoder(object_pairs_hook=unique_keys).decode  # made once: json.loads makes one per line
     for first, block in source.blocks():
         for number, line in enumerate(source.decode(block, first).split("\n"), first):
             if not line.strip():
                 continue
             try:
-                record = loads(line)
-            except ValueError as error:
-                raise source.error(f"{error}: {shown(line)}", number) from None
-            records.append(record)
+                records.append(decode(line))
+            except (ValueError, RecursionError) as error:
+                raise source.error(f"{_reason(error)}: {shown(line)}", number) from None
             lines.append(number)
     return _of_records(records, lambda row, message: source.error(message, lines[row]))
 
@@ -140,18 +140,20 @@ def _read_json(source: Source) -> Table:
     places: list[int] = []
     try:
         end = _take_items(text, start.end(), records, places)
-    except json.JSONDecodeError as error:
-        raise source.error(f"not JSON ({error.msg}, column {error.colno})", error.lineno) from None
-    except RecursionError:
-        msg = "JSON nested too deeply"
-        raise source.error(msg, _line(text, places[-1])) from None
-    except ValueError as error:
-        raise source.error(str(error), _line(text, places[-1])) from None
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else _line(text, places[-1])
+        raise source.error(_reason(error), line) from None
     try:
         loads(text[: start.end()] + text[end:])  # what stands around the items
     except ValueError as error:
         raise source.error(f"after the list of samples: {error}", _line(text, _skip(text, end + 1))) from None
     return _of_records(records, lambda row, message: source.error(message, _line(text, places[row])))
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON ({error.msg}, column {error.colno})"
+    return "JSON nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _take_items(text: str, place: int, records: list[Any], places: list[int]) -> int:
@@ -225,10 +227,10 @@ def _read_csv(source: Source) -> Table:
 
 
 def _read_parquet(source: Source) -> Table:
-    duckdb = require("duckdb", extra="cli")
     if not source.head().startswith(b"PAR1"):
         msg = "not a parquet file"
         raise source.error(msg)
+    duckdb = require("duckdb", extra="cli")
 
     def select(what: str) -> list[Any]:
         try:
@@ -267,7 +269,7 @@ def ids_of(table: Table, name: str) -> list[str | int]:
     """Return a column of ids: strings, or whole numbers, none of them absent."""
     column = _needed(table, name)
     kinds = set(map(type, column))
-    if kinds <= {str} and _sound(column):
+    if (kinds <= {str} and _sound(column)) or (kinds == {int} and max(map(abs, column)) < 2**63):
         return column
     return [_checked(table, row, value, partial(_id, name=name)) for row, value in enumerate(column)]
 

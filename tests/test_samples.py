@@ -255,6 +255,18 @@ def test_ir_measures_takes_them():
     assert theirs == pytest.approx({ir_measures.RR: ours.mrr, ir_measures.Success @ 3: ours.top3_accuracy})
 
 
+# ranx's own files hold "\c" and the like: seen when they are first compiled
+@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:SyntaxWarning")
+@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning")
+def test_ranx_takes_them():
+    ranx = pytest.importorskip("ranx", reason="ranx is an extra")
+    samples = two_weight_vectors()
+    qrels, run = ranx.Qrels(samples.qrels()), ranx.Run(samples.run([1, 0]))
+    ours = evaluate_samples(samples, [1, 0])
+    assert ranx.evaluate(qrels, run, "mrr") == pytest.approx(ours.mrr)
+    assert ranx.evaluate(qrels, run, "hit_rate@3") == pytest.approx(ours.top3_accuracy)
+
+
 def test_there_and_back():
     samples = two_weight_vectors()
     run = samples.run([1, 0.5])
@@ -267,6 +279,7 @@ def test_there_and_back():
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=3))
+@example(["100%25", "a/b c"])
 def test_a_key_in_one_string_and_back(parts):
     try:
         "".join(parts).encode()
