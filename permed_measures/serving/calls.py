@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TypeVar
@@ -126,9 +125,9 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()
-        with suppress(RuntimeError):  # a task that refuses to be cancelled stays behind
-            loop.run_until_complete(asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), _LOOP_END_S / 2))
-            loop.run_until_complete(loop.shutdown_asyncgens())
+        if tasks:  # one that refuses to be cancelled stays behind
+            loop.run_until_complete(asyncio.wait(tasks, timeout=_LOOP_END_S / 2))
+        loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()
 

@@ -24,6 +24,7 @@ STATUSES = ("status", "status_code", "http_status")
 NANO = ("start_time_unix_nano", "end_time_unix_nano"), ("startTimeUnixNano", "endTimeUnixNano")
 _NO_ERROR = {"", "0", "false", "none", "null", "nan", "ok"}
 _BAD_STATUS = {"error", "failed", "failure", "timeout", "status_code_error"}
+_MAY_FAIL = frozenset((*ERRORS, *STATUSES, "success", "ok"))
 _OTEL_ERROR = 2
 _HTTP_ERROR = 400
 _LATEST_S = 1e11
@@ -67,8 +68,8 @@ class RequestReader:
 
     def read(self, record: Mapping[str, Any]) -> Request:
         """Read it; ValueError tells what is wrong."""
-        flat = {**_attributes(record.get("attributes")), **record}
-        failure = _failure(flat)
+        flat = {**_attributes(record["attributes"]), **record} if "attributes" in record else record
+        failure = None if _MAY_FAIL.isdisjoint(flat) else _failure(flat)
         try:
             keys = tuple(record)
             if keys not in self._times:
@@ -175,6 +176,8 @@ def _duration_ms(value: Any, name: str, factor: float) -> float | None:  # noqa:
 
 
 def _number(value: Any, name: str) -> float | None:  # noqa: ANN401  (checked here)
+    if type(value) is float:  # the usual case
+        return value
     if value is None or value == "":
         return None
     if isinstance(value, str) and "_" not in value:
@@ -231,6 +234,8 @@ def _failure(record: Mapping[str, Any]) -> tuple[str, str] | None:
             return (kind, message.strip()) if is_type else (key, str(found))
     for key in STATUSES:
         found = record.get(key)
+        if found is None:
+            continue
         message = ""
         if isinstance(found, Mapping):  # OpenTelemetry: {"code": 2, "message": "…"}
             message = str(found.get("message", found.get("description", "")))
@@ -254,7 +259,11 @@ def _is_bad_status(status: Any) -> bool:  # noqa: ANN401  (a number or a word)
 
 def _number_in(record: Mapping[str, Any], keys: Sequence[str]) -> float | None:
     key = next((key for key in keys if key in record), None)
-    return None if key is None else _number(record[key], key)
+    number = None if key is None else _number(record[key], key)
+    if number is not None and not 0 <= number < math.inf:
+        msg = f"{key} is {number:g}; a finite number >= 0 is expected"
+        raise ValueError(msg)
+    return number
 
 
 def _whole_number(record: Mapping[str, Any], keys: Sequence[str]) -> int | None:
@@ -262,7 +271,7 @@ def _whole_number(record: Mapping[str, Any], keys: Sequence[str]) -> int | None:
     if key is not None and isinstance(record[key], list):
         return len(record[key])
     number = _number_in(record, keys)
-    if number is not None and (number < 0 or number != int(number)):
-        msg = f"{key} is {number:g}; a number of candidates is whole and >= 0"
+    if number is not None and not number.is_integer():
+        msg = f"{key} is {number:g}; a number of candidates is whole"
         raise ValueError(msg)
     return None if number is None else int(number)
