@@ -165,7 +165,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
         value = _value(condition, figures, entries, evaluation, comparison)
         why = "" if condition.holds(value) else f"off by {abs(value - condition.bound):.4g}"
         checks.append(Check(str(condition), f"{value:.4f}", condition.holds(value), why))
-    checks += [Check(str(condition), "", None, "no serving figures given") for condition in unasked]
+    checks += [_without_figure(condition, serving) for condition in unasked]
     if comparison is not None:
         checks += [_drop(comparison, measure, max_drop) for measure in comparison.measures]
     stands_for = [f"{name} = {entry.measure}" for name, entry in entries.items() if name != str(entry.measure)]
@@ -183,6 +183,14 @@ def _wanted(
     targets = [Condition(t.name, "<" if t.lower_is_better else ">", t.target) for t in profile.targets]
     known = [target for target in targets if target.name in measured or target.name in (serving or {})]
     return known, [target for target in targets if target not in known]
+
+
+def _without_figure(condition: Condition, serving: Mapping[str, Any] | None) -> Check:
+    if serving is None:
+        return Check(str(condition), "", None, "no serving figures given")
+    if condition.name.endswith("_ms"):  # every summary of calls that succeeded has its latencies
+        return Check(str(condition), "nothing", False, "the serving figures lack it: did any call succeed?")
+    return Check(str(condition), "", None, "not among the serving figures")
 
 
 def _entries(conditions: Sequence[Condition], profile: Profile | None, figures: Mapping[str, Any]) -> dict[str, Entry]:

@@ -77,6 +77,9 @@ def test_the_targets_of_a_profile():
     assert held(result) == [True, True, True, False, None, None]
     measured = gate(QRELS, GOOD, profile="rerank", serving={"p95_ms": 499, "usd_per_million_tokens": 0.05})
     assert held(measured) == [True, True, True, False, True, False]
+    # figures without any latency are those of calls that all failed: that is not a pass
+    dead = gate(QRELS, GOOD, profile="rerank", serving={"failure_share": 1.0})
+    assert held(dead) == [True, True, True, False, False, None]
 
 
 def test_serving_figures():
