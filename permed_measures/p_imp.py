@@ -36,19 +36,7 @@ def tops(run: Run, query_ids: Iterable[str], cutoff: int) -> dict[str, Sequence[
 
 
 def _top(returned: Mapping[str, float] | Sequence[str], cutoff: int) -> Sequence[str]:
-    if not isinstance(returned, Mapping):
-        return list(returned[:cutoff])
-    if len(returned) > 4 * cutoff:  # sorting ids is dear: only those that can be in the top are sorted
-        try:
-            scores = np.fromiter(returned.values(), np.float64, len(returned))
-        except OverflowError:  # an int beyond 1.8e308
-            return order(returned)[:cutoff]
-        with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float
-            single = scores.astype(np.float32)
-        lowest = np.partition(single, len(single) - cutoff)[-cutoff]
-        kept = (single >= lowest).tolist()
-        returned = {doc_id: score for (doc_id, score), keep in zip(returned.items(), kept, strict=True) if keep}
-    return order(returned)[:cutoff]
+    return order(returned, cutoff) if isinstance(returned, Mapping) else list(returned[:cutoff])
 
 
 def pair_improvement(  # noqa: PLR0913  (two runs, their judgements, and what counts; the last three by name)

@@ -174,9 +174,16 @@ def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> 
     return Ranking(ranked, judged=grades.values(), num_ret=len(places))
 
 
-def order(scores: Mapping[str, float]) -> list[str]:
-    """All documents in the order of :func:`rank`, for those who need the list itself."""
+def order(scores: Mapping[str, float], depth: int | None = None) -> list[str]:
+    """Return the documents, or the first ``depth`` of them, in the order of :func:`rank`."""
     single = _as_float32(scores.values(), scores, "")
+    if depth is not None and depth < len(single):
+        top = _top(scores, single, depth)
+        if top is not None:
+            return top
+        lowest = np.partition(single, len(single) - depth)[-depth]
+        kept = [pair for pair in zip(single.tolist(), scores, strict=True) if pair[0] >= lowest]
+        return [doc_id for _, doc_id in sorted(kept, reverse=True)[:depth]]
     return [doc_id for _, doc_id in sorted(zip(single.tolist(), scores, strict=True), reverse=True)]
 
 

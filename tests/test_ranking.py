@@ -44,10 +44,11 @@ def test_a_depth_changes_nothing_above_it(query, depth):
     assert rank(scores, grades, depth=depth).hits(depth) == expected
 
 
-@given(queries())
-def test_order_lists_every_document(query):
+@given(queries(max_docs=30), st.integers(1, 12))
+def test_order_lists_every_document(query, depth):
     _, scores = query
     assert order(scores) == sorted_slowly(scores)
+    assert order(scores, depth) == sorted_slowly(scores)[:depth]
 
 
 @given(queries(judged=st.just(1)))
