@@ -14,6 +14,7 @@ from ir_measures.providers import registry
 from compat.corpora.corpus import Grid
 from permed_measures import evaluate
 from permed_measures.delegate import delegates
+from permed_measures.evaluate import Plan
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
 from permed_measures.hosts.ranx import install, ranx_qrels, ranx_run, uninstall
 from permed_measures.measures import own
@@ -25,6 +26,20 @@ Values = dict[Measure, dict[str, float]]
 def by_evaluate(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
     """One call per measure: each one with the depth it needs, so that short cuts are taken."""
     return {measure: evaluate(qrels, run, [measure]).columns[measure] for measure in measures}
+
+
+def by_evaluate_together(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """One call for all that look at the top 10 only, one for the top 100, one for the rest: depths are shared."""
+    groups: dict[int | None, list[Measure]] = {10: [], 100: [], None: []}
+    for measure in measures:
+        depth = Plan([measure]).depth
+        groups[next((k for k in (10, 100) if depth is not None and depth <= k), None)].append(measure)
+    return {
+        measure: column
+        for group in groups.values()
+        if group
+        for measure, column in evaluate(qrels, run, group).columns.items()
+    }
 
 
 def by_evaluate_lists(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
@@ -81,6 +96,7 @@ def _short_name(measure: Measure, kind: str) -> str:
 
 HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
     "evaluate": by_evaluate,
+    "evaluate_together": by_evaluate_together,
     "evaluate_lists": by_evaluate_lists,
     "ir_measures": by_ir_measures,
     "pytrec_eval": by_relevance_evaluator,

@@ -23,7 +23,7 @@ CORPORA = (
     "short", "plain", "unicode", "ten_grades", "all_negative",
 )  # fmt: skip
 REFERENCES = ("by_hand", "pytrec_eval")
-HOSTS = ("evaluate", "ir_measures", "pytrec_eval", "evaluate_lists")
+HOSTS = ("evaluate", "evaluate_together", "ir_measures", "pytrec_eval", "evaluate_lists")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Mutation:
             msg = f"mutation {self.name!r}: {self.old!r} stands {text.count(self.old)} times in {self.file}, not once"
             raise ValueError(msg)
         path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+        for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            compiled.unlink()
 
 
 _SORTED_TIES = "enumerate(sorted(group, reverse=True))"
@@ -380,9 +382,8 @@ def disagreements(expectations: dict[str, list[tuple[str, str, float, dict[str, 
 
 
 def _copy(folder: Path) -> None:
-    ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("permed_measures", "compat"):
-        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("permed_measures", "compat"):  # with what Python compiled: most files stay as they are
+        shutil.copytree(ROOT / name, folder / name)
 
 
 def _try(mutation: Mutation | None, expectations: Path) -> tuple[bool, str]:

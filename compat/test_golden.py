@@ -54,7 +54,7 @@ def _ranks(source: str, measure: str, value: float, *ranks: int) -> Golden:
     return _graded(source, measure, value, *[[int(place == rank) for place in range(1, 6)] for rank in ranks])
 
 
-_WORKED = {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}
+_WORKED: dict[str, float] = {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}
 _HITS = (1 / 1 * 0.5, 2 / 3 * 1.0, 3 / 5 * 0.5)
 _HALU = ([1, 0, 1], [1, 1, 0], [0, 1, 1])
 

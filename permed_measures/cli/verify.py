@@ -1,39 +1,60 @@
-"""permed-measures verify: our values against every installed reference, on the user's data."""
+"""``permed-measures verify``: our values against every installed reference, on the user's data."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
-from permed_measures.verify import Verification
+from permed_measures.errors import ParamError
+from permed_measures.profiles import PROFILES
+from permed_measures.readers import FORMATS, read_qrels, read_run
+from permed_measures.verify import Verification, verify
 
 
-@click.command()
-@click.argument("qrels", type=click.Path())
-@click.argument("run", type=click.Path())
-@click.option("-p", "--profile", help="The measures of this profile: a name, or a .toml file. [default: permed]")
-@click.option("-m", "--measures", multiple=True, help="Measures instead of a profile: 'GWAP@10 P@1'.")
-@click.option(
-    "--min-relevance", type=float, help="The lowest grade that is relevant, where a measure has such a level."
-)
+@click.command(short_help="Check our values against other implementations, on your data.")
+@click.argument("qrels", type=click.Path(dir_okay=False))
+@click.argument("run", type=click.Path(dir_okay=False))
+@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
+@click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
+@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
-def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
-    qrels: str, run: str, profile: str | None, measures: tuple[str, ...], min_relevance: float | None, form: str
+@click.option("--qrels-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
+@click.option("--run-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
+def command(  # noqa: PLR0913  (one parameter per option)
+    *,
+    qrels: str,
+    run: str,
+    measures: Sequence[str],
+    profile: str | None,
+    min_relevance: float | None,
+    form: str,
+    qrels_format: str | None,
+    run_format: str | None,
 ) -> None:
-    """Check our values against pytrec_eval, ranx, scikit-learn and others, query by query, on your data.
+    r"""Compute the measures with every reference that is installed, and compare with ours, query by query.
 
-    Exit code 1 when a reference differs and no known reason explains it: 32-bit scores and the order of ties are such
-    reasons, and only where the reference agrees once the ties are taken away.
+    The references: pytrec_eval, ir_measures' own providers (gdeval where there is Perl), ranx, scikit-learn, and the
+    definitions written out by hand. Exit code 1 when one differs from us without a known reason. A tie, or scores that
+    are equal as 32-bit floats, is such a reason only where the reference agrees once the ties are taken away.
+
+    \b
+    Examples:
+      permed-measures verify qrels.txt bm25.run
+      permed-measures verify qrels.txt bm25.run -m 'GWAP@10 nDCG@10' --format markdown
+      permed-measures verify judged.csv run.json --profile llm-judged --format json
     """
-    from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.verify import verify  # noqa: PLC0415  (likewise)
-
-    if measures and profile:
+    if measures and profile is not None:
         msg = "give either --profile or --measures, not both"
         raise ParamError(msg)
-    chosen = None if measures else profile or "permed"
-    result = verify(qrels, run, list(measures) or None, profile=chosen, min_relevance=min_relevance)
+    result = verify(
+        read_qrels(qrels, qrels_format),
+        read_run(run, run_format),
+        list(measures) or None,
+        profile=None if measures else profile or "permed",
+        min_relevance=min_relevance,
+    )
     if form == "json":
         click.echo(result.to_json())
     elif form == "markdown":
@@ -45,10 +66,10 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
 
 def _show(result: Verification) -> None:
     from rich.console import Console  # noqa: PLC0415  (only for this output)
-    from rich.table import Table  # noqa: PLC0415  (likewise)
+    from rich.table import Column, Table  # noqa: PLC0415  (likewise)
     from rich.text import Text  # noqa: PLC0415  (likewise)
 
-    table = Table("measure", "reference", "is asked for", "verdict")
+    table = Table("measure", Column("reference", no_wrap=True), "is asked for", "verdict")
     rows, notes = result.rows()
     for row in rows:
         table.add_row(*[Text(cell, overflow="fold") for cell in row])
