@@ -16,6 +16,7 @@ from permed_measures.ranking import Ranking, rank, rank_list
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
+    from permed_measures.explanation import Explanation, explain
     from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
     from permed_measures.hosts.ranx import install as install_ranx
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
@@ -30,6 +31,7 @@ __all__ = [
     "Comparison",
     "Coverage",
     "Evaluation",
+    "Explanation",
     "HostError",
     "InputError",
     "ListAP",
@@ -39,6 +41,7 @@ __all__ = [
     "RelevanceEvaluator",
     "compare",
     "evaluate",
+    "explain",
     "install_ranx",
     "load_profile",
     "parse",
@@ -56,8 +59,10 @@ __all__ = [
 
 _LATER = {
     "Comparison": "comparison.Comparison",
+    "Explanation": "explanation.Explanation",
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
     "compare": "comparison.compare",
+    "explain": "explanation.explain",
     "install_ranx": "hosts.ranx.install",
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",

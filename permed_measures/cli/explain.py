@@ -1,0 +1,76 @@
+"""``permed-measures explain``: which convention produced this number."""
+
+from __future__ import annotations
+
+import click
+
+FORMATS = ("text", "markdown", "json", "html")
+
+
+@click.command(short_help="Say which convention produced a number, or how two numbers differ.")
+@click.argument("qrels", type=click.Path(dir_okay=False))
+@click.argument("run", type=click.Path(dir_okay=False))
+@click.option("--value", metavar="NUMBER", help="The value to explain, with the decimals it is printed with.")
+@click.option(
+    "--about", metavar="NAME", help="What it is called: map@10, ndcg@10, recall@5, precision@5, mrr@10, hit@1."
+)
+@click.option("--decimals", type=click.IntRange(0), help="How many decimals count.  [default: those written]")
+@click.option("--a", "first", metavar="TOOL:NAME|MEASURE|NUMBER", help="Walk from here …")
+@click.option("--b", "second", metavar="TOOL:NAME|MEASURE|NUMBER", help="… to here, one convention at a time.")
+@click.option("--conventions", is_flag=True, help="The same run under every convention of the family.")
+@click.option("--all", "all_values", is_flag=True, help="List every value of the family in the text, too.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--html", metavar="FILE", help="Also write one self-contained page with the plots.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
+def command(  # noqa: PLR0913  (one parameter per option)
+    *,
+    qrels: str,
+    run: str,
+    value: str | None,
+    about: str | None,
+    decimals: int | None,
+    first: str | None,
+    second: str | None,
+    conventions: bool,
+    all_values: bool,
+    form: str,
+    html: str | None,
+    output: str | None,
+) -> None:
+    r"""Say which conventions give a number on this run, and which tools and papers use them.
+
+    One name stands for many measures: gain, ideal, denominator, threshold, ties, score precision, query set and more
+    are left open. Every combination is computed; those that give the value are named, the plainest first.
+
+    \b
+    Examples:
+      permed-measures explain qrels.txt bm25.run --value 0.5357 --about map@10
+      permed-measures explain qrels.txt bm25.run --a trec_eval:map_cut_10 --b sklearn:ndcg@10 --html walk.html
+      permed-measures explain qrels.txt bm25.run --a 0.0299 --b 0.4820 --about map@10
+      permed-measures explain qrels.txt bm25.run --about ndcg@10 --conventions
+    """
+    from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
+    from permed_measures.explanation import explain  # noqa: PLC0415  (likewise)
+    from permed_measures.explanation.report import text  # noqa: PLC0415  (likewise)
+    from permed_measures.output import write_whole  # noqa: PLC0415  (likewise)
+
+    if value is None and first is None and second is None and not conventions:
+        msg = "give --value, or --a and --b, or --conventions with --about"
+        raise ParamError(msg)
+    if conventions and (value is not None or first is not None or second is not None):
+        msg = "--conventions shows the whole family: leave --value, --a and --b out"
+        raise ParamError(msg)
+    found = explain(qrels, run, value=value, about=about, decimals=decimals, a=first, b=second)
+    reports = {
+        "text": lambda: text(found, all_values=all_values),
+        "markdown": found.to_markdown,
+        "json": lambda: found.to_json() + "\n",
+        "html": found.to_html,
+    }
+    report = reports[form]()
+    if html is not None:
+        write_whole(html, found.to_html())
+    if output is None:
+        click.echo(report, nl=False)
+    else:
+        write_whole(output, report)

@@ -1,0 +1,24 @@
+"""Which convention produced this number: names that mean several things, taken apart.
+
+``explain(qrels, run, value=0.5357, about="map@10")`` names the conventions that give a value, ``explain(qrels, run,
+a=…, b=…)`` walks from one number to another, ``explain(qrels, run, about="map@10")`` shows all that a name can mean.
+"""
+
+from permed_measures.explanation.conventions import AXES, FAMILIES, Convention
+from permed_measures.explanation.search import Combination, Explanation, Ties, explain
+from permed_measures.explanation.tools import TOOLS, Tool
+from permed_measures.explanation.waterfall import Step, Waterfall
+
+__all__ = [
+    "AXES",
+    "FAMILIES",
+    "TOOLS",
+    "Combination",
+    "Convention",
+    "Explanation",
+    "Step",
+    "Ties",
+    "Tool",
+    "Waterfall",
+    "explain",
+]

@@ -1,0 +1,349 @@
+"""The conventions a measure's name leaves open: one family per name, its axes and their choices as data.
+
+A :class:`Convention` says everything that is needed to get one number. The axes stand in the order in which a waterfall
+toggles them: first what is evaluated, then what is computed, last what is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from permed_measures.errors import ParamError, did_you_mean
+
+
+class Convention(NamedTuple):
+    """One way to read a name such as "MAP@10"; the defaults are trec_eval's, over the queries of the qrels."""
+
+    family: str
+    cutoff: int | None = None
+    queries: str = "qrels"
+    duplicates: str = "first"
+    precision: int = 32
+    ties: str = "trec_eval"
+    unjudged: str = "kept"
+    threshold: float = 1
+    gain: str = "linear"
+    ideal: str = "judged"
+    weights: float | None = None
+    denominator: str = "relevant"
+    empty: str = "zero"
+    rounding: int | None = None
+
+    def deviations(self) -> frozenset[tuple[str, Any]]:
+        """Return what differs from the base of the family."""
+        base = base_of(self.family, self.cutoff)
+        return frozenset((axis, getattr(self, axis)) for axis in AXES if getattr(self, axis) != getattr(base, axis))
+
+    @property
+    def cost(self) -> float:
+        """How far the convention is from the plainest reading of the name: the sum over what it changes."""
+        return sum(cost_of(axis, value) for axis, value in self.deviations())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choices on the axes of the family, by name."""
+        axes = ("cutoff", *FAMILIES[self.family].axes, *SHARED)
+        return {"family": self.family, **{axis: getattr(self, axis) for axis in axes}}
+
+
+class Choice(NamedTuple):
+    """One choice on an axis: how it is said, and how unusual it is."""
+
+    words: str
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that a name leaves open."""
+
+    name: str
+    about: str
+    choices: Mapping[Any, Choice]
+    """Those that do not depend on the data; thresholds and weights are added from the grades."""
+
+
+AXES: dict[str, Axis] = {
+    axis.name: axis
+    for axis in (
+        Axis(
+            "queries",
+            "over which queries the mean runs",
+            {
+                "qrels": Choice("mean over the queries of the qrels, a missing one counts 0"),
+                "both": Choice("mean over the queries in both qrels and run", 0.5),
+                "run": Choice("mean over the queries of the run, an unjudged one counts 0", 1.0),
+            },
+        ),
+        Axis(
+            "duplicates",
+            "what happens to a document that is returned twice",
+            {
+                "first": Choice("of a document returned twice the better place counts, the list closes up"),
+                "each": Choice("a document returned twice counts twice", 1.0),
+                "held": Choice("a document returned twice counts once, its second place stays in the list", 1.0),
+                "last": Choice("of a document returned twice the last line counts", 1.5),
+            },
+        ),
+        Axis(
+            "precision",
+            "how precisely scores are compared",
+            {32: Choice("scores compared as 32-bit floats"), 64: Choice("scores compared as 64-bit floats", 0.5)},
+        ),
+        Axis(
+            "ties",
+            "the order of documents with equal scores",
+            {
+                "trec_eval": Choice("ties by document id, descending"),
+                "input": Choice("ties in the order of the run", 1.0),
+                "expected": Choice("ties as the mean over all their orders", 1.0),
+                "ascending": Choice("ties by document id, ascending", 1.5),
+                "reverse": Choice("ties in the reverse order of the run", 1.5),
+                "listed": Choice("documents in the order of the run, scores ignored", 2.0),
+                "best": Choice("ties in the best order", 2.5),
+                "worst": Choice("ties in the worst order", 2.5),
+            },
+        ),
+        Axis(
+            "unjudged",
+            "what happens to unjudged documents",
+            {
+                "kept": Choice("unjudged documents stay in the list, not relevant"),
+                "removed": Choice("unjudged documents are removed, then the list is cut", 1.0),
+                "after": Choice("the list is cut, then unjudged documents are removed", 2.0),
+            },
+        ),
+        Axis("threshold", "the lowest grade that is relevant", {1: Choice("relevant from grade 1")}),
+        Axis("family", "the measure", {}),
+        Axis("cutoff", "the cut-off", {}),
+        Axis(
+            "gain",
+            "what a document gains",
+            {
+                "linear": Choice("gain = grade"),
+                "exponential": Choice("gain = 2^grade - 1", 1.0),
+                "binary": Choice("gain = 1 for every relevant document", 1.0),
+            },
+        ),
+        Axis(
+            "ideal",
+            "what the ideal list is made of",
+            {
+                "judged": Choice("ideal from all judged documents, cut like the list"),
+                "returned": Choice("ideal from the returned list, re-sorted", 1.0),
+                "top": Choice("ideal from the top k alone, re-sorted", 1.5),
+                "uncut": Choice("ideal from all judged documents, not cut", 1.5),
+                "short": Choice("ideal from all judged documents, no longer than the returned list", 1.5),
+            },
+        ),
+        Axis("weights", "what a relevant document counts", {None: Choice("every relevant document counts 1")}),
+        Axis(
+            "denominator",
+            "what the sum is divided by",
+            {
+                "relevant": Choice("divided by all judged relevant documents"),
+                "k": Choice("divided by k"),
+                "min": Choice("divided by min(judged relevant documents, k)", 1.0),
+                "retrieved": Choice("divided by the relevant documents in the top k", 1.0),
+                "ideal": Choice("divided by the best sum any ranking reaches", 1.5),
+                "length": Choice("divided by the number of documents in the top k, at most k", 1.0),
+                "returned": Choice("divided by the relevant documents of the whole returned list", 1.5),
+                "returned-min": Choice("divided by min(relevant documents of the returned list, k)", 2.0),
+            },
+        ),
+        Axis(
+            "empty",
+            "a query with nothing relevant",
+            {
+                "zero": Choice("a query with nothing relevant counts 0"),
+                "left out": Choice("a query with nothing relevant is left out", 1.0),
+                "one": Choice("a query with nothing relevant counts 1", 1.5),
+            },
+        ),
+        Axis(
+            "rounding",
+            "rounding of each query's value before the mean",
+            {
+                None: Choice("values of queries are not rounded"),
+                5: Choice("each query's value rounded to 5 decimals", 1.0),
+                4: Choice("each query's value rounded to 4 decimals", 1.0),
+                2: Choice("each query's value rounded to 2 decimals", 2.0),
+            },
+        ),
+    )
+}
+
+SHARED = ("queries", "duplicates", "precision", "ties", "unjudged", "empty", "rounding")
+
+
+@dataclass(frozen=True)
+class Family:
+    """One name, and the axes on which its readings differ beside the shared ones."""
+
+    name: str
+    label: str
+    axes: tuple[str, ...]
+    choices: Mapping[str, tuple[Any, ...]]
+    """The choices of this family where not all of an axis apply; the first one is the base."""
+    aliases: tuple[str, ...]
+    needs_cutoff: bool = False
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        Family(
+            "map",
+            "average precision",
+            ("threshold", "weights", "denominator"),
+            {"denominator": ("relevant", "min", "retrieved", "ideal", "returned", "returned-min")},
+            ("ap", "mean_average_precision", "average_precision", "map_cut"),
+        ),
+        Family(
+            "ndcg",
+            "nDCG",
+            ("threshold", "gain", "ideal"),
+            {},
+            ("ndcg_cut", "normalized_dcg", "ndcg_score"),
+        ),
+        Family(
+            "recall",
+            "recall",
+            ("threshold", "denominator"),
+            {"denominator": ("relevant", "min", "returned")},
+            ("r", "rec"),
+        ),
+        Family(
+            "precision",
+            "precision",
+            ("threshold", "denominator"),
+            {"denominator": ("k", "length")},
+            ("p", "prec"),
+            needs_cutoff=True,
+        ),
+        Family("mrr", "reciprocal rank", ("threshold",), {}, ("rr", "recip_rank", "reciprocal_rank", "mrr_cut")),
+        Family(
+            "hit",
+            "hit rate",
+            ("threshold",),
+            {},
+            ("hit_rate", "hits", "success", "coverage", "accuracy", "acc", "top_k_accuracy"),
+        ),
+    )
+}
+
+_THRESHOLD_COST = 1.0
+_MOST_THRESHOLDS = 10
+
+
+def base_of(family: str, cutoff: int | None) -> Convention:
+    """Return the plainest reading of a name."""
+    choices = FAMILIES[family].choices.get("denominator", ("relevant",))
+    return Convention(family, cutoff, denominator=choices[0])
+
+
+def choices_of(family: str, axis: str) -> tuple[Any, ...]:
+    """Return the choices of a family on an axis that do not depend on the data."""
+    return FAMILIES[family].choices.get(axis) or tuple(AXES[axis].choices)
+
+
+def cost_of(axis: str, value: Any) -> float:  # noqa: ANN401  (a choice of any axis)
+    """How unusual a choice is."""
+    known = AXES[axis].choices.get(value)
+    return _THRESHOLD_COST if known is None else known.cost
+
+
+def thresholds_of(grades: list[float]) -> list[float]:
+    """Return the thresholds that are tried: 1, and each grade above it; whole ones only when there are many.
+
+    >>> thresholds_of([0, 1, 2]), thresholds_of([0, 0.5, 3]), thresholds_of([0])
+    ([1, 2], [1, 0.5, 3], [1])
+    """
+    positive = sorted({grade for grade in grades if grade > 0})
+    small, above = [grade for grade in positive if grade < 1], [grade for grade in positive if grade > 1]
+    if len(above) >= _MOST_THRESHOLDS:
+        step = max(1, -(-int(above[-1]) // _MOST_THRESHOLDS))
+        above = list(range(1 + step, int(above[-1]) + 1, step))
+    return [1, *small[:1], *above]
+
+
+def weights_of(grades: list[float]) -> list[float | None]:
+    """Return the scales that are tried: none, PerMed's 2 where the grades fit, the highest grade.
+
+    >>> weights_of([0, 1, 2]), weights_of([0, 1]), weights_of([3.5, 1]), weights_of([0])
+    ([None, 2], [None, 2], [None, 3.5], [None, 2])
+    """
+    top = max(grades, default=0)
+    permed = 2
+    return [None, permed] if top <= permed else [None, top]
+
+
+def phrase(axis: str, value: Any) -> str:  # noqa: ANN401  (a choice of any axis)
+    """Say one choice."""
+    known = AXES[axis].choices.get(value)
+    if known is not None:
+        return known.words
+    if axis == "threshold":
+        return f"relevant from grade {value:g}"
+    if axis == "weights":
+        return f"a relevant document counts grade/{value:g}"
+    if axis == "family":
+        return FAMILIES[value].label
+    if axis == "cutoff":
+        return "the whole list" if value is None else f"cut at {value}"
+    return f"{axis} {value}"
+
+
+def in_words(convention: Convention) -> str:
+    """Say a convention: the definition whole, of the rest only what is not usual.
+
+    >>> in_words(Convention("map", 10, denominator="retrieved"))
+    'average precision at 10, divided by the relevant documents in the top k'
+    """
+    family = FAMILIES[convention.family]
+    base = base_of(convention.family, convention.cutoff)
+    parts = [title(convention)]
+    for axis in family.axes:
+        value = getattr(convention, axis)
+        if axis == "threshold":
+            said = value != base.threshold or convention.gain == "binary"
+        else:
+            said = axis != "weights" or value is not None
+        if said and (axis != "threshold" or convention.family != "ndcg" or convention.gain == "binary"):
+            parts.append(phrase(axis, value))
+    parts += [phrase(axis, getattr(convention, axis)) for axis in SHARED if _differs(convention, base, axis)]
+    return ", ".join(parts)
+
+
+def _differs(convention: Convention, base: Convention, axis: str) -> bool:
+    return bool(getattr(convention, axis) != getattr(base, axis))
+
+
+def title(convention: Convention) -> str:
+    """Return "nDCG at 10", or "nDCG" of the whole list."""
+    label = FAMILIES[convention.family].label
+    return label if convention.cutoff is None else f"{label} at {convention.cutoff}"
+
+
+def short(family: str, cutoff: int | None) -> str:
+    """Return "map@10", or "map"."""
+    return family if cutoff is None else f"{family}@{cutoff}"
+
+
+def parse_about(text: str) -> tuple[str, int | None]:
+    """Return the family and the cut-off that a name speaks about, in any of the usual spellings.
+
+    >>> parse_about("MAP@10"), parse_about("ndcg_cut_10"), parse_about("recall"), parse_about("P_5")
+    (('map', 10), ('ndcg', 10), ('recall', None), ('precision', 5))
+    """
+    found = re.fullmatch(r"\s*([A-Za-z][A-Za-z_]*?)(?:[@._-](?:at_)?(\d+))?\s*", text)
+    names = {alias: family.name for family in FAMILIES.values() for alias in (family.name, *family.aliases)}
+    name = None if found is None else names.get(found[1].lower())
+    if found is None or name is None:
+        raise ParamError(f"about={text!r}: no family of that name.{did_you_mean(text, names)}")
+    cutoff = None if found[2] is None else int(found[2])
+    if cutoff == 0 or (cutoff is None and FAMILIES[name].needs_cutoff):
+        raise ParamError(f"about={text!r}: {name} needs a cut-off of at least 1, such as {name}@10")
+    return name, cutoff

@@ -1,0 +1,184 @@
+"""Exact values over all orders of tied documents: the mean, the best and the worst, never sampled.
+
+Groups that lie wholly above the cut-off only change places within themselves: there is a closed form for the mean
+(McSherry and Najork, ECIR 2008), and the best and worst order are known. Where the cut-off goes through a group, it is
+also open *which* of its documents are in the top k: all selections are counted, each with its probability, and each one
+is again a list whose groups are whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from math import comb, log2
+from typing import NamedTuple
+
+from permed_measures.explanation.lists import Straddle
+
+MOST_SELECTIONS = 20_000
+"""Where more selections than this would have to be counted for one query, its value is not given."""
+
+
+class Span(NamedTuple):
+    """What a value can be, over all orders."""
+
+    expected: float
+    best: float
+    worst: float
+
+
+class Group(NamedTuple):
+    """A tie group: what its relevant documents count (or gain), and its size."""
+
+    counts: Sequence[float]
+    size: int
+
+
+NOT_GIVEN = Span(math.nan, math.nan, math.nan)
+
+Kind = float | None
+"""What matters of a document: None unjudged (where that matters), -1 not relevant, else what it counts."""
+
+
+class Selected(NamedTuple):
+    """One selection of documents for the top k: its probability, its groups, what else a denominator may need."""
+
+    probability: float
+    groups: list[Group]
+    found: int
+    length: int
+
+
+def selections(straddle: Straddle, kind: Callable[[float], Kind], *, drop: bool) -> Iterator[Selected]:
+    """Yield every selection that differs; ``drop`` takes documents of kind None out of the list after the cut.
+
+    ``kind`` maps a grade (NaN: unjudged) to what matters of it; a relevant document may count 0.
+    """
+    above = [_group([kind(grade) for grade in group], drop=drop) for group in straddle.above]
+    kinds: dict[Kind, int] = {}
+    for grade in straddle.last:
+        of_grade = kind(grade)
+        kinds[of_grade] = kinds.get(of_grade, 0) + 1
+    whole = comb(len(straddle.last), straddle.room)
+    for ways, chosen in _choose(list(kinds.items()), straddle.room):
+        groups = [*above, _group(chosen, drop=drop)]
+        found = sum(len(group.counts) for group in groups)
+        yield Selected(ways / whole, groups, found, sum(group.size for group in groups))
+
+
+def too_many(straddle: Straddle, kind: Callable[[float], Kind]) -> bool:
+    """Whether there are more selections than are counted."""
+    kinds: dict[Kind, int] = {}
+    for grade in straddle.last:
+        of_grade = kind(grade)
+        kinds[of_grade] = kinds.get(of_grade, 0) + 1
+    ways = [1] + [0] * straddle.room
+    for count in kinds.values():
+        ways = [sum(ways[max(0, total - count) : total + 1]) for total in range(straddle.room + 1)]
+    return ways[-1] > MOST_SELECTIONS
+
+
+def _choose(kinds: list[tuple[Kind, int]], room: int) -> Iterator[tuple[int, list[Kind]]]:
+    """Yield (number of ways, documents) for every multiset of ``room`` documents."""
+    if not kinds:
+        if room == 0:
+            yield 1, []
+        return
+    (kind, count), *others = kinds
+    left = sum(number for _, number in others)
+    for taken in range(max(0, room - left), min(count, room) + 1):
+        for ways, chosen in _choose(others, room - taken):
+            yield ways * comb(count, taken), [kind] * taken + chosen
+
+
+def _group(kinds: Sequence[Kind], *, drop: bool) -> Group:
+    size = sum(kind is not None for kind in kinds) if drop else len(kinds)
+    return Group([kind for kind in kinds if kind is not None and kind >= 0], size)
+
+
+def over(straddle: Straddle, kind: Callable[[float], Kind], value: Callable[[Selected], Span], *, drop: bool) -> Span:
+    """Combine the values of all selections."""
+    if too_many(straddle, kind):
+        return NOT_GIVEN
+    expected, best, worst = [], -math.inf, math.inf
+    for selected in selections(straddle, kind, drop=drop):
+        span = value(selected)
+        expected.append(selected.probability * span.expected)
+        best, worst = max(best, span.best), min(worst, span.worst)
+    return Span(math.fsum(expected), best, worst)
+
+
+def precision_sum(groups: Sequence[Group]) -> Span:
+    """Sum precision times count over relevant documents of whole groups: the numerator of average precision.
+
+    >>> precision_sum([Group([1.0], 2)])        # at rank 1 or at rank 2: (1 + 1/2) / 2
+    Span(expected=0.75, best=1.0, worst=0.5)
+    """
+    expected = best = worst = 0.0
+    start = found = 0
+    for counts, size in groups:
+        number = len(counts)
+        if number:
+            # given a relevant document at a place, each place above holds another one with this probability
+            others = (number - 1) / (size - 1) if size > 1 else 0.0
+            mean = sum(counts) / size
+            expected += sum(mean * (found + 1 + place * others) / (start + 1 + place) for place in range(size))
+            # precision rises from one relevant document to the next where nothing stands between: the heaviest last
+            rising = sorted(counts)
+            best += sum(count * (found + 1 + j) / (start + 1 + j) for j, count in enumerate(rising))
+            first = start + size - number
+            worst += sum(count * (found + 1 + j) / (first + 1 + j) for j, count in enumerate(reversed(rising)))
+        start += size
+        found += number
+    return Span(expected, best, worst)
+
+
+def discounted_sum(groups: Sequence[Group]) -> Span:
+    """Sum discounted gains over whole groups: DCG.
+
+    >>> discounted_sum([Group([2.0], 1), Group([1.0], 2)]).best      # 2/log2(2) + 1/log2(3)
+    2.6309297535714578
+    """
+    expected = best = worst = 0.0
+    start = 0
+    for gains, size in groups:
+        if gains:
+            expected += sum(gains) / size * (_discounts(start + size) - _discounts(start))
+            falling = sorted(gains, reverse=True)
+            best += sum(gain / log2(start + 2 + j) for j, gain in enumerate(falling))
+            first = start + size - len(gains)
+            worst += sum(gain / log2(first + 2 + j) for j, gain in enumerate(reversed(falling)))
+        start += size
+    return Span(expected, best, worst)
+
+
+@lru_cache(maxsize=1 << 14)
+def _discounts(depth: int) -> float:
+    return math.fsum(1 / log2(place + 1) for place in range(1, depth + 1))
+
+
+def first_place(groups: Sequence[Group]) -> Span:
+    """Return the reciprocal rank of the first relevant document of whole groups.
+
+    >>> first_place([Group([], 1), Group([1.0], 2)])      # at rank 2 or 3: (1/2 + 1/3) / 2
+    Span(expected=0.41666666666666663, best=0.5, worst=0.3333333333333333)
+    """
+    start = 0
+    for counts, size in groups:
+        number = len(counts)
+        if number:
+            ways = comb(size, number)
+            expected = math.fsum(
+                comb(size - place, number - 1) / ways / (start + place) for place in range(1, size - number + 2)
+            )
+            return Span(expected, 1 / (start + 1), 1 / (start + size - number + 1))
+        start += size
+    return Span(0.0, 0.0, 0.0)
+
+
+def divided(span: Span, denominator: float, top: float = math.inf) -> Span:
+    """Divide all three by the same number; nothing to divide by means 0."""
+    if denominator <= 0:
+        return Span(0.0, 0.0, 0.0)
+    return Span(*(min(value / denominator, top) for value in span))

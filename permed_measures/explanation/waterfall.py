@@ -1,0 +1,154 @@
+"""From one convention to another, one toggle at a time: what each convention is worth on this run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from permed_measures.explanation.conventions import AXES, FAMILIES, Convention, base_of, in_words, phrase
+from permed_measures.explanation.family import Values
+
+if TYPE_CHECKING:
+    from permed_measures.explanation.lists import Floats
+
+_MOST_CHANGED = 5
+
+
+class Moved(NamedTuple):
+    """One query before and after; None where it does not count."""
+
+    query_id: str
+    before: float | None
+    after: float | None
+    share: float
+    """What it adds to the change of the mean."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return self._asdict()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One toggle."""
+
+    axis: str
+    words: str
+    before: float
+    after: float
+    moved: tuple[Moved, ...]
+    """The queries that changed most."""
+    changed: int
+    """How many queries changed."""
+
+    @property
+    def change(self) -> float:
+        """What the toggle adds to the mean."""
+        return self.after - self.before
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "axis": self.axis,
+            "words": self.words,
+            "before": self.before,
+            "after": self.after,
+            "change": self.change,
+            "changed_queries": self.changed,
+            "queries": [moved.to_dict() for moved in self.moved],
+        }
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """The walk from A to B."""
+
+    names: tuple[str, str]
+    start: Convention
+    end: Convention
+    steps: tuple[Step, ...]
+    values: tuple[float, float]
+    moved: tuple[Moved, ...]
+    """The queries that changed most from A to B."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "a": {"name": self.names[0], "value": self.values[0], "words": in_words(self.start)},
+            "b": {"name": self.names[1], "value": self.values[1], "words": in_words(self.end)},
+            "steps": [step.to_dict() for step in self.steps],
+            "queries": [moved.to_dict() for moved in self.moved],
+        }
+
+
+def walk(
+    values_at: Callable[[int | None], Values], start: Convention, end: Convention, *, names: tuple[str, str]
+) -> Waterfall:
+    """Toggle one axis after the other, in the order of AXES, from the start to the end.
+
+    Where the measure changes, what only the first one has goes to the plainest choice of the second one in that step.
+    """
+    steps = []
+    here = start
+    for axis in AXES:
+        after = _toggled(here, end, axis)
+        if after == here:
+            continue
+        words = f"{phrase(axis, getattr(here, axis))} → {phrase(axis, getattr(after, axis))}"
+        steps.append(_step(values_at, here, after, axis, words))
+        here = after
+    return Waterfall(
+        names=names,
+        start=start,
+        end=end,
+        steps=tuple(steps),
+        values=(values_at(start.cutoff).mean(start), values_at(end.cutoff).mean(end)),
+        moved=_moved(values_at, start, end)[0],
+    )
+
+
+def _toggled(here: Convention, end: Convention, axis: str) -> Convention:
+    if axis == "family" and here.family != end.family:
+        base = base_of(end.family, here.cutoff)
+        own: dict[str, Any] = {name: getattr(base, name) for name in ("gain", "ideal", "weights", "denominator")}
+        if FAMILIES[end.family].needs_cutoff and here.cutoff is None:
+            own["cutoff"] = end.cutoff
+        return here._replace(family=end.family, **own)
+    return here._replace(**{axis: getattr(end, axis)})
+
+
+def _step(
+    values_at: Callable[[int | None], Values], here: Convention, after: Convention, axis: str, words: str
+) -> Step:
+    moved, changed = _moved(values_at, here, after)
+    means = [values_at(convention.cutoff).mean(convention) for convention in (here, after)]
+    return Step(axis, words, means[0], means[1], moved, changed)
+
+
+def _moved(
+    values_at: Callable[[int | None], Values], here: Convention, after: Convention
+) -> tuple[tuple[Moved, ...], int]:
+    """Return the queries that change the mean most, and how many changed at all."""
+    both = [values_at(convention.cutoff).counted(convention) for convention in (here, after)]
+    shares = []
+    for values, mask in both:
+        share: Floats = np.where(mask, values, 0.0) / max(int(mask.sum()), 1)
+        shares.append(share)
+    change = shares[1] - shares[0]
+    (before, counted_before), (later, counted_later) = both
+    differs = (counted_before != counted_later) | (counted_before & (np.abs(later - before) > 1e-12))  # noqa: PLR2004  (room for the order of additions)
+    query_ids = values_at(here.cutoff).lists.query_ids
+    places = sorted(np.flatnonzero(differs).tolist(), key=lambda place: (-abs(change[place]), place))
+    moved = tuple(
+        Moved(
+            query_ids[place],
+            float(before[place]) if counted_before[place] else None,
+            float(later[place]) if counted_later[place] else None,
+            float(change[place]),
+        )
+        for place in places[:_MOST_CHANGED]
+    )
+    return moved, len(places)
