@@ -85,6 +85,14 @@ def test_names_and_profiles_in_the_text_exist(tmp_path):
     assert load_profile(tmp_path / "own.toml").entries[0].name == "MAP@10"
 
 
+def test_every_command_is_in_the_readme_and_the_other_way_round():
+    from permed_measures.cli import command_files
+
+    (shell,) = blocks("sh")
+    written = {line.split()[1] for line in shell.splitlines()} - {"QRELS"}  # QRELS: the form of the ir_measures command
+    assert written == command_files().keys()
+
+
 def test_ci_runs_the_commands_of_the_readme():
     (main,), (test,) = blocks("sh main"), blocks("sh test")
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
