@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ _DEEP = 100
 
 _BUFFER = 4 << 20
 _PIECE = 1 << 18  # stays in the processor's cache
-_SPACE = ord(" ")
+_SPACE, _LINE_FEED, _RETURN = b" \n\r"
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
 
 _SCORE = "(s::FLOAT + 0::FLOAT)"  # 32-bit, as everywhere; the addition turns -0.0 into 0.0
@@ -142,15 +142,40 @@ def _json_rows(source: Source) -> Iterator[_Rows]:
 
 @contextmanager
 def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
+    """Give a table without quoted fields: engines differ on what may stand around quotes."""
     delimiter, names = ("\t", list(beir.HEADER)) if module is beir else csv_table.header(source.head())
     query, doc, score = _picked(names)
     if len(set(names)) != len(names):
         raise _Doubt
     types = {name: "DOUBLE" if name == score else "VARCHAR" for name in names}
-    quote = "" if module is beir else '"'
-    with parquet.plain_path(source.path) as path:
-        table = _read_csv(path, delimiter, types, f"quote={_text(quote)}, escape={_text(quote)}, header=true", source)
-        yield _Rows(_select(*map(parquet.quoted, (query, doc, score)), table), _faults())
+    with parquet.plain_path(source.path) as path, ThreadPoolExecutor(1) as reader:
+        regular = reader.submit(_has_plain_lines, source, delimiter.encode(), quotes=module is beir)
+        table = _read_csv(path, delimiter, types, "quote='', escape='', header=true", source)
+        yield _Rows(_select(*map(parquet.quoted, (query, doc, score)), table), _faults(), regular)
+
+
+def _has_plain_lines(source: Source, delimiter: bytes, *, quotes: bool) -> bool:
+    last = b""
+    with source.open() as file:
+        for piece in _overlapping(file):
+            if b"\0" in piece or (not quotes and b'"' in piece):
+                return False
+            chars = np.frombuffer(piece, np.uint8)
+            before, after = chars[:-1], chars[1:]
+            ends = (after == _LINE_FEED) | (after == _RETURN)
+            # DuckDB takes a delimiter at the end of a line for nothing; and a return alone may end a line or not
+            if ((before == delimiter[0]) & ends).any() or ((before == _RETURN) & (after != _LINE_FEED)).any():
+                return False
+            last = piece[-1:]
+    return last not in (delimiter, b"\r")
+
+
+def _overlapping(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield pieces of a file, each starting with the last character of the one before."""
+    last = b""
+    while piece := file.read(_PIECE):
+        yield last + piece
+        last = piece[-1:]
 
 
 @contextmanager
@@ -166,17 +191,16 @@ def _trec(source: Source) -> Iterator[_Rows]:
 
 
 def _is_regular(path: Path, delimiter: bytes) -> bool:
+    """Whether a file has no white space but single delimiters and line feeds between fields."""
     others = [char for char in (b" ", b"\t", b"\v", b"\f", b"\r", b"\0") if char != delimiter]
-    after_space = True
+    last = b""
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            if any(char in piece for char in others):
+        for piece in _overlapping(file):
+            spaces = np.frombuffer(piece, np.uint8) <= _SPACE
+            if any(char in piece for char in others) or (spaces[1:] & spaces[:-1]).any():
                 return False
-            spaces = np.frombuffer(piece, np.uint8) <= _SPACE  # the delimiter and line feeds
-            if (after_space and spaces[0]) or (spaces[1:] & spaces[:-1]).any():
-                return False  # an empty field, or an empty line
-            after_space = bool(spaces[-1])
-    return True
+            last = piece[-1:]
+    return last != delimiter
 
 
 @contextmanager

@@ -70,13 +70,13 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
 
 def _columns(source: Source, what: str, first: int, block: bytes) -> tuple[Sequence[str], Sequence[str], Sequence[Any]]:
     """Return query ids, document ids and values of a block, all at once when every line of it is sound."""
-    if _NUL in block:
-        raise _fault(source, what, first, block)
     lines = block.split(b"\n")
     if b"#" in block or not all(lines) or any(map(bytes.isspace, lines)):
         lines = [line for line in lines if is_data(line)]
     if not lines:
         return (), (), ()
+    if _NUL in block and any(_NUL in line for line in lines):
+        raise _fault(source, what, first, block)
     marked = f" {_LINE_END} ".encode().join(lines)
     fields, line_end = _split(marked)
     step = _FIELDS[what] + 1

@@ -1,0 +1,400 @@
+"""The tool: eval, measures, convert, and the form of the ir_measures command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from permed_measures.measures import DEFINED
+
+pytest.importorskip("click")
+
+QRELS = "q1 0 a 2\nq1 0 b 1\nq1 0 c 0\nq1 0 d 1\nq1 0 e 2\nq2 0 a 1\nq3 0 z 1\n"
+RUN = "q1 Q0 b 1 5 t\nq1 Q0 x 2 4 t\nq1 Q0 a 3 3 t\nq1 Q0 c 4 2 t\nq1 Q0 d 5 1 t\nq2 Q0 x 1 2 t\nq2 Q0 a 2 1 t\n"
+# the worked example of the specification for q1; q2 finds its one document at rank 2; q3 is missing
+GWAP_Q1 = (1 / 1 * 0.5 + 2 / 3 * 1.0 + 3 / 5 * 0.5) / 4
+GWAP_Q2 = 1 / 2 * 0.5
+
+
+# one seed, as ir_measures keeps measures in a set, whose order depends on it
+ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("qrels.txt").write_text(QRELS)
+    Path("bm25.run").write_text(RUN)
+    Path("best.run").write_text("q1 Q0 a 1 2 t\nq2 Q0 a 1 1 t\nq3 Q0 z 1 1 t\n")
+    return tmp_path
+
+
+@pytest.fixture
+def tool(folder, capsys):  # noqa: ARG001  (the files are in the current folder)
+    """Run the tool in the folder; return exit code, output and errors."""
+    from permed_measures.cli import main
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(list(arguments))
+        captured = capsys.readouterr()
+        return end.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def test_the_default_is_the_permed_profile_with_its_definitions_below(tool):
+    code, out, err = tool("eval", "qrels.txt", "bm25.run")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split() == ["run", "NDCG@10", "MAP@10", "P@1"]
+    assert lines[2].split()[0] == "bm25"
+    assert lines[2].split()[2:] == [f"{(GWAP_Q1 + GWAP_Q2) / 3:.4f}", f"{1 / 3:.4f}"]
+    assert "MAP@10 = GWAP@10: Average precision in which a relevant document counts by its grade" in lines
+    assert "note: 1 query missing from the run, counted as 0 ('q3')" in err
+
+
+def test_one_row_per_run_in_every_format(tool):
+    arguments = ("eval", "qrels.txt", "bm25.run", "best.run", "-m", "P@1 GWAP@10", "-m", "coverage_1")
+    _, out, _ = tool(*arguments)
+    assert [line.split() for line in out.splitlines()][2:] == [
+        ["bm25", f"{1 / 3:.4f}", f"{(GWAP_Q1 + GWAP_Q2) / 3:.4f}", f"{1 / 3:.4f}"],
+        ["best", "1.0000", f"{(1 / 4 + 0.5 + 0.5) / 3:.4f}", "1.0000"],
+    ]
+    _, out, _ = tool(*arguments, "--format", "markdown")
+    assert out.splitlines()[:2] == ["| run | P@1 | GWAP@10 | Coverage@1 |", "| --- | ---: | ---: | ---: |"]
+    _, out, _ = tool(*arguments, "--format", "latex")
+    assert r"bm25 & 0.3333 &" in out
+    _, out, _ = tool(*arguments, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert float(rows[0]["GWAP@10"]) == pytest.approx((GWAP_Q1 + GWAP_Q2) / 3, abs=1e-15)  # the order of a sum
+    _, out, _ = tool(*arguments, "--format", "json")
+    assert json.loads(out)["runs"]["best"]["metrics"]["P@1"] == 1.0
+    _, out, _ = tool(*arguments, "--format", "jsonl")
+    assert json.loads(out.splitlines()[0]) == {"run": "bm25", "name": "P@1", "measure": "P@1", "value": 1 / 3}
+    assert len(out.splitlines()) == 6
+
+
+def test_values_by_query(tool):
+    _, out, _ = tool("eval", "qrels.txt", "bm25.run", "-m", "GWAP", "--by-query", "--format", "csv")
+    rows = [(row["query"], float(row["GWAP"])) for row in csv.DictReader(io.StringIO(out))]
+    assert rows == [
+        ("q1", pytest.approx(GWAP_Q1)),
+        ("q2", GWAP_Q2),
+        ("q3", 0.0),
+        ("all", pytest.approx((GWAP_Q1 + GWAP_Q2) / 3)),
+    ]
+    _, out, _ = tool("eval", "qrels.txt", "bm25.run", "best.run", "-m", "P@1", "-q", "--format", "jsonl")
+    assert json.loads(out.splitlines()[0]) == {
+        "run": "bm25", "query_id": "q1", "name": "P@1", "measure": "P@1", "value": 1.0,
+    }  # fmt: skip
+    _, out, _ = tool("eval", "qrels.txt", "bm25.run", "-m", "P@1", "-q", "--format", "json")
+    assert json.loads(out)["queries"] == {"q1": {"P@1": 1.0}, "q2": {"P@1": 0.0}, "q3": {"P@1": 0.0}}
+
+
+def test_llm_judged_prints_the_shape_of_its_source(tool):
+    Path("judged.json").write_text(json.dumps({"q": {"A": 8.0, "B": 7.0, "C": 6.0, "D": 5.0}}))
+    Path("run.json").write_text(json.dumps({"q": list("CEAFBGHIJD")}))
+    code, out, _ = tool("eval", "judged.json", "run.json", "--profile", "llm-judged", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert list(found) == ["metrics"]
+    names = [f"{name}@{k}" for name in ("precision", "recall", "ndcg") for k in (5, 10)]
+    assert list(found["metrics"]) == [*names, "average_precision", "reciprocal_rank", "coverage@5", "coverage@10"]
+    assert found["metrics"]["ndcg@10"] == pytest.approx(0.6542237389763327, abs=1e-15)  # SEEDS.md, source 2
+    assert found["metrics"]["precision@5"] == 3 / 5
+    _, out, _ = tool(
+        "eval", "judged.json", "run.json", "--profile", "llm-judged", "--min-relevance", "6.5", "--format", "json"
+    )
+    assert json.loads(out)["metrics"]["recall@5"] == 1.0  # A and B reach 6.5, both in the top 5
+
+
+def permed_script(truth, predictions, k=10):
+    """Compute what the public scripts of PerMed do on binary data, written down from their description."""
+    totals = {"MAP@10": 0.0, "NDCG@10": 0.0, "P@1": 0.0, "Recall@10": 0.0, "MRR": 0.0}
+    for query_id, relevant in truth.items():
+        ranked = predictions.get(query_id, [])
+        found, precisions = 0, 0.0
+        for place, text_id in enumerate(ranked[:k], 1):
+            if text_id in relevant:
+                found += 1
+                precisions += found / place
+        dcg = sum((text_id in relevant) / math.log2(place + 1) for place, text_id in enumerate(ranked[:k], 1))
+        best = sum(1 / math.log2(place + 1) for place in range(1, min(k, sum(t in relevant for t in ranked)) + 1))
+        first = next((place for place, text_id in enumerate(ranked, 1) if text_id in relevant), None)
+        totals["MAP@10"] += precisions / found if found else 0.0
+        totals["NDCG@10"] += dcg / best if best else 0.0
+        totals["P@1"] += bool(ranked) and ranked[0] in relevant
+        totals["Recall@10"] += found / len(relevant) if relevant else 0.0
+        totals["MRR"] += 1 / first if first else 0.0
+    return {name: total / len(truth) for name, total in totals.items()}
+
+
+def test_permed_binary_equals_the_public_scripts(tool):
+    import random
+
+    rng = random.Random(3)
+    texts = [f"t{n}" for n in range(40)]
+    truth = {f"{n // 4}_{n % 4}": rng.sample(texts, rng.randrange(6)) for n in range(120)}
+    predictions = {query_id: rng.sample(texts, rng.randrange(30)) for query_id in list(truth)[:110]}
+    lines = [json.dumps({"query_id": q, "relevant_texts": relevant}) for q, relevant in truth.items()]
+    Path("truth.jsonl").write_text("\n".join(lines))
+    lines = [
+        json.dumps({"query_id": q, "ranked_results": [{"text_id": t, "score": 0.5} for t in ranked]})
+        for q, ranked in predictions.items()
+    ]
+    Path("reranked.jsonl").write_text("\n".join(lines))
+    code, out, _ = tool("eval", "truth.jsonl", "reranked.jsonl", "--profile", "permed-binary", "--format", "json")
+    assert code == 0
+    # the tolerance is the one of the task: sums in another order
+    assert json.loads(out)["metrics"] == pytest.approx(permed_script(truth, predictions), abs=1e-12)
+
+
+def test_published_figures_of_trec_covid(tool, shared):
+    covid = shared / "trec-covid-r1"
+    runs = [str(covid / f"{name}.run.gz") for name in ("irc_entrez", "irc_pubmed")]
+    code, out, _ = tool("eval", str(covid / "qrels.txt"), *runs, "-m", "AP nDCG@10 P@5 Bpref")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()][2:] == [
+        ["irc_entrez", "0.0988", "0.2533", "0.3667", "0.3054"],
+        ["irc_pubmed", "0.1080", "0.2538", "0.4067", "0.3025"],
+    ]
+
+
+def test_trec_evals_own_output_through_the_tool(tool, shared):
+    folder = shared / "trec_eval"
+    expected = {}
+    for line in (folder / "out.test.aq").read_text().splitlines():
+        name, query_id, value = line.split()
+        expected[name, query_id] = value
+    names = ("map", "P_10", "recall_100", "ndcg", "ndcg_cut_10", "recip_rank", "bpref", "Rprec", "success_5")
+    arguments = [word for name in names for word in ("-m", name)]
+    _, out, _ = tool(
+        "eval", str(folder / "qrels.test"), str(folder / "results.test"), *arguments, "-q", "--queries", "both"
+    )
+    head, _, *rows = [line.split() for line in out.splitlines()]
+    assert len(head) == len(names) + 1
+    for query_id, *values in rows:
+        assert values == [expected[name, query_id] for name in names]
+
+
+def test_a_file_is_written_whole_or_not_at_all(tool, folder, monkeypatch):
+    code, out, _ = tool("eval", "qrels.txt", "bm25.run", "-o", "table.md")
+    assert (code, out) == (0, "")
+    assert Path("table.md").read_text().startswith("| run | NDCG@10 |")
+    monkeypatch.setattr(os, "fdopen", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    code, _, err = tool("eval", "qrels.txt", "best.run", "-o", "table.md")
+    assert (code, "interrupted" in err) == (130, True)
+    assert "bm25" in Path("table.md").read_text()
+    assert sorted(path.name for path in folder.iterdir()) == ["best.run", "bm25.run", "qrels.txt", "table.md"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
+@pytest.mark.usefixtures("folder")
+def test_ctrl_c_ends_the_process_with_130():
+    os.mkfifo("pipe")
+    command = [sys.executable, "-m", "permed_measures", "eval", "qrels.txt", "pipe", "-o", "out.txt"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    opened = []
+    # the pipe opens when the process has opened it too, and is about to wait for what comes
+    opener = threading.Thread(target=lambda: opened.append(Path("pipe").open("w")), daemon=True)  # noqa: SIM115  (closed below)
+    opener.start()
+    while opener.is_alive() and process.poll() is None:
+        opener.join(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    opened[0].close()
+    assert process.returncode == 130
+    assert err.strip() == "permed-measures: interrupted"
+    assert not Path("out.txt").exists()
+
+
+def test_errors_are_one_message_and_exit_code_2(tool):
+    Path("broken.run").write_text("q1 Q0 a 1 5 t\nq1 Q0 d3 1 0.5\n")
+    for arguments, message in {
+        ("eval", "qrels.txt", "broken.run"): "broken.run:2: 5 fields, a run line has 6: 'q1 Q0 d3 1 0.5'",
+        ("eval", "absent", "bm25.run"): "absent: cannot be read: No such file or directory",
+        ("eval", "qrels.txt", "bm25.run", "-m", "GWPA@10"): "unknown measure 'GWPA@10'. Did you mean GWAP",
+        ("eval", "qrels.txt", "bm25.run", "--profile", "permet"): "unknown profile 'permet'",
+        ("eval", "qrels.txt"): "Missing argument",
+        ("eval", "qrels.txt", "bm25.run", "--format", "xls"): "'xls' is not one of",
+        ("evl", "qrels.txt", "bm25.run"): "Did you mean eval?",
+        ("measures", "GWOP"): "unknown measure 'GWOP'. Did you mean GWAP",
+        ("qrels.txt", "bm25.run"): "the following arguments are required: measures",
+        ("qrels.txt", "bm25.run", "P@1", "-n"): "only goes with --by_query",
+        ("convert", "bm25.run", "out.xyz"): "cannot be told from its suffix",
+    }.items():
+        code, out, err = tool(*arguments)
+        assert (code, out) == (2, ""), arguments
+        assert message in err
+        assert "Traceback" not in err
+
+
+def test_formats_can_be_named(tool):
+    Path("strange").write_text("query_id,doc_id,score\nq1,a,1\n")
+    code, out, _ = tool("eval", "qrels.txt", "strange", "--run-format", "csv", "--qrels-format", "trec", "-m", "P@1")
+    assert code == 0
+    assert out.split()[-1] == f"{1 / 3:.4f}"
+
+
+def test_measures_are_listed_and_described_from_their_classes(tool):
+    _, out, _ = tool("measures")
+    for measure in DEFINED.values():
+        assert re.search(rf"^{measure.NAME} ", out, re.MULTILINE)
+    for measure in DEFINED.values():
+        code, out, _ = tool("measures", measure.NAME)
+        assert code == 0
+        assert measure.PRETTY_NAME in out
+        assert "Formula: " in out
+        for name, param in measure.SUPPORTED_PARAMS.items():
+            assert f"{name}: {param.allowed}; default" in out
+        for host in measure.HOST_NAMES:
+            assert host.ranx(10) in out
+            assert host.trec(10) in out
+    assert tool("measures", "gwmap@10")[1] == tool("measures", "GWMAP")[1] == tool("measures", "GWAP")[1]
+    assert "Computed by pytrec_eval" in tool("measures", "AP")[1]
+
+
+def test_convert_between_formats(tool):
+    code, _, err = tool("convert", "bm25.run", "run.jsonl.gz")
+    assert code == 0
+    assert "run: 2 queries, 7 documents, trec to jsonl" in err
+    assert "scores are written, but not read back" in err
+    code, _, err = tool("convert", "run.jsonl.gz", "again.trec")
+    assert code == 0
+    assert "the first of n documents is written with score n" in err
+    assert Path("again.trec").read_text().startswith("q1 Q0 b 1 5 permed\nq1 Q0 x 2 4 permed\n")
+    assert (
+        tool("eval", "qrels.txt", "again.trec", "-m", "AP")[1].split()[-1]
+        == tool("eval", "qrels.txt", "bm25.run", "-m", "AP")[1].split()[-1]
+    )
+    assert tool("convert", "qrels.txt", "qrels.tsv")[0] == 0
+    assert Path("qrels.tsv").read_text().startswith("query_id\tdoc_id\trelevance\nq1\ta\t2\n")
+    code, _, err = tool("convert", "qrels.txt", "qrels.json")
+    code, _, err = tool("convert", "qrels.json", "qrels.trec")
+    assert (code, "may be qrels or a run; say --what" in err) == (2, True)
+    assert tool("convert", "qrels.json", "qrels.trec", "--what", "qrels")[0] == 0
+    assert Path("qrels.trec").read_text() == QRELS
+
+
+SHARED_MEASURES = ["P@1", "AP", "nDCG@10", "RR", "R@100", "Bpref", "Rprec", "Success@5", "NumRet", "Judged@10"]
+FORMS = [[], ["-o", "jsonl"], ["-q"], ["-q", "-n"], ["-p", "2"], ["-p", "-1"], ["-q", "-o", "jsonl"], ["-q", "-p", "7"]]
+
+
+def outputs(command, arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", command, *arguments], capture_output=True, text=True, check=True, env=ENVIRONMENT
+    )
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("form", FORMS, ids=" ".join)
+def test_the_form_of_ir_measures_prints_the_same_bytes(shared, form, tmp_path):
+    import gzip
+
+    covid = shared / "trec-covid-r1"
+    # two thirds of the queries, so that some are missing from the run; and a query that nobody judged
+    lines = gzip.decompress((covid / "irc_pubmed.run.gz").read_bytes()).decode().splitlines(keepends=True)
+    run = tmp_path / "some.run"
+    run.write_text("".join(line for line in lines if int(line.split()[0]) % 3) + "nobody Q0 d 1 1.0 t\n")
+    files = [str(covid / "qrels.txt"), str(run)]
+    for measures in [[" ".join(SHARED_MEASURES)]] if "-q" not in form else [["AP"], ["nDCG@10"], ["NumRet"]]:
+        theirs = outputs("ir_measures", [*files, *measures, *form])
+        ours = outputs("permed_measures", [*files, *measures, *form])
+        assert ours == theirs
+
+
+def test_the_form_of_ir_measures_with_several_measures_by_query(shared):
+    folder = shared / "trec_eval"
+    arguments = [str(folder / "qrels.test"), str(folder / "results.test"), "AP", "P@5 P@10", "-q"]
+    theirs, ours = (outputs(command, arguments)[0].splitlines() for command in ("ir_measures", "permed_measures"))
+    assert sorted(ours) == sorted(theirs)
+    assert ours[-3:] == theirs[-3:]  # the means, in the order of the command line
+    assert [line.split("\t")[1] for line in ours[:3]] == ["AP", "P@5", "P@10"]
+
+
+def test_the_form_of_ir_measures_knows_our_measures_and_providers(tool):
+    code, out, _ = tool("qrels.txt", "bm25.run", "GWAP@10 P@1", "-p", "6")
+    assert (code, out) == (0, f"GWAP@10\t{(GWAP_Q1 + GWAP_Q2) / 3:.6f}\nP@1\t0.333333\n")
+    assert tool("qrels.txt", "bm25.run", "GWAP@10 P@1", "-p", "6", "--provider", "permed")[1] == out
+    code, _, err = tool("qrels.txt", "bm25.run", "GWAP@10", "--provider", "pytrec_eval")
+    assert (code, "provider pytrec_eval: " in err) == (2, True)
+    _, _, err = tool("qrels.txt", "bm25.run", "P@1", "-o", "jsonl", "-p", "2")
+    assert err == "--places is ignored when using --output jsonl\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_closed_pipe_is_no_error():
+    lines = [f"q{n} 0 a 1\n" for n in range(30_000)]
+    Path("many.txt").write_text("".join(lines))
+    Path("one.run").write_text("q1 Q0 a 1 1 t\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "permed_measures", "many.txt", "one.run", "P@1", "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    process.stdout.readline()
+    process.stdout.close()
+    errors = []
+    reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
+    reader.start()
+    assert process.wait(timeout=60) == 0
+    reader.join()
+    process.stderr.close()
+    assert errors == [b""]
+
+
+def test_help_has_examples_with_their_lines_kept(tool):
+    for command in ("eval", "convert", "measures"):
+        code, out, _ = tool(command, "--help")
+        assert code == 0
+        assert f"\n    permed-measures {command}" in out
+    assert "\n  permed-measures eval QRELS RUN " in tool("--help")[1]
+    assert re.fullmatch(r"permed-measures, version \d.*\n", tool("--version")[1])
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_form_of_ir_measures_needs_no_click():
+    code = "import sys; sys.modules['click'] = None; from permed_measures.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "qrels.txt", "bm25.run", "P@1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+    )
+    assert (done.returncode, done.stdout) == (0, "P@1\t0.3333\n")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "eval", "x", "y"], capture_output=True, text=True, check=False, env=ENVIRONMENT
+    )
+    assert done.returncode == 2
+    assert "pip install 'permed-measures[cli]'" in done.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_evaluating_small_files_loads_nothing_heavy():
+    code = (
+        "import sys; from permed_measures.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print([m for m in ('duckdb', 'rich', 'scipy', 'pandas', 'polars') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "eval", "qrels.txt", "bm25.run"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,341 @@
+"""Files of every format: what is read, what is refused and in which words, and that writers and readers agree."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import threading
+
+import pytest
+
+from permed_measures import evaluate
+from permed_measures.errors import InputError, ParamError
+from permed_measures.large_runs import rankings
+from permed_measures.readers import FORMATS, format_of, formatted, read_qrels, read_run
+from permed_measures.readers.source import Source
+
+QRELS = {"q1": {"a": 2, "b": 7.5}, "q2": {"c": 0, "d": -1}}
+RUN = {"q1": {"b": 3.0, "x": 2.5, "a": 1e-3}, "q2": {"c": float("inf"), "d": -2.0}}
+
+QRELS_FILES = {
+    "trec": b"q1 0 a 2\nq1 0 b 7.5\nq2 0 c 0\nq2 0 d -1\n",
+    "jsonl": (
+        b'{"query_id": "q1", "relevant_texts": [{"text_id": "a", "grade": 2}, {"text_id": "b", "relevance": 7.5}]}\n'
+        b'{"query_id": "q2", "relevant_texts": {"c": 0, "d": -1}}\n'
+    ),
+    "json": b'{"q1": {"a": 2, "b": 7.5}, "q2": {"c": 0, "d": -1}}',
+    "jsonl-rows": (
+        b'{"query_id": "q1", "doc_id": "a", "relevance": 2}\n{"qid": "q1", "docno": "b", "label": 7.5}\n'
+        b'{"query_id": "q2", "doc_id": "c", "relevance": 0}\n{"query_id": "q2", "doc_id": "d", "rel": -1}\n'
+    ),
+    "beir": b"query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t7.5\nq2\tc\t0\nq2\td\t-1\n",
+    "tsv": b"qid\tdocno\tlabel\nq1\ta\t2\nq1\tb\t7.5\nq2\tc\t0\nq2\td\t-1\n",
+    "csv": b'query_id,doc_id,note,relevance\nq1,a,"x, ""y""",2\nq1,b,,7.5\nq2,c,,0\nq2,d,,-1\n',
+}
+RUN_FILES = {
+    "trec": b"q1 Q0 b 1 3.0 t\nq1 Q0 x 2 2.5 t\nq1 Q0 a 3 1e-3 t\nq2 Q0 c 1 inf t\nq2 Q0 d 2 -2 t\n",
+    "json": b'{"q1": {"b": 3.0, "x": 2.5, "a": 0.001}, "q2": {"c": Infinity, "d": -2}}',
+    "jsonl-rows": (
+        b'{"query_id": "q1", "doc_id": "b", "score": 3.0}\n{"query_id": "q1", "doc_id": "x", "score": 2.5}\n'
+        b'{"query_id": "q1", "doc_id": "a", "score": 1e-3}\n{"query_id": "q2", "doc_id": "c", "score": Infinity}\n'
+        b'{"query_id": "q2", "doc_id": "d", "score": -2}\n'
+    ),
+    "beir": b"query-id\tcorpus-id\tscore\nq1\tb\t3.0\nq1\tx\t2.5\nq1\ta\t0.001\nq2\tc\tinf\nq2\td\t-2\n",
+    "tsv": b"query_id\tdoc_id\tscore\nq1\tb\t3.0\nq1\tx\t2.5\nq1\ta\t0.001\nq2\tc\tinf\nq2\td\t-2\n",
+    "csv": b"score;qid;docno\n3.0;q1;b\n2.5;q1;x\n0.001;q1;a\ninf;q2;c\n-2;q2;d\n",
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(content, name="file"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("name", QRELS_FILES)
+def test_qrels_are_read_and_the_format_is_told_by_content(file, name):
+    path = file(QRELS_FILES[name])
+    assert name == format_of(Source(path)).NAME
+    assert read_qrels(path) == read_qrels(path, name) == QRELS
+
+
+@pytest.mark.parametrize("name", RUN_FILES)
+def test_runs_are_read_and_the_format_is_told_by_content(file, name):
+    path = file(RUN_FILES[name])
+    assert name == format_of(Source(path)).NAME
+    assert read_run(path) == read_run(path, name) == RUN
+
+
+def test_whole_grades_are_ints_and_others_exact_floats(file):
+    grades = read_qrels(file(b"q 0 a 2\nq 0 b 2.0\nq 0 c 7.1\nq 0 d 1e1\n"))["q"]
+    assert grades == {"a": 2, "b": 2, "c": 7.1, "d": 10}
+    assert [type(grade) for grade in grades.values()] == [int, int, float, int]
+
+
+@pytest.mark.parametrize("name", sorted({*QRELS_FILES} - {"json"}))
+def test_gzip_bom_and_crlf_change_nothing(file, name):
+    content = QRELS_FILES[name]
+    assert read_qrels(file(gzip.compress(content), "a.gz")) == QRELS
+    assert read_qrels(file(gzip.compress(content), "no-suffix")) == QRELS
+    assert read_qrels(file(b"\xef\xbb\xbf" + content)) == QRELS
+    assert read_qrels(file(content.replace(b"\n", b"\r\n"))) == QRELS
+    assert read_qrels(file(content.removesuffix(b"\n"))) == QRELS
+    assert read_qrels(file(content.replace(b"\n", b"\n\n"))) == QRELS
+
+
+def test_trec_fields_are_separated_by_any_white_space_and_comments_are_left_out(file):
+    content = b"# made by hand\nq1\t0\ta\t2\n  q1 0   b  7.5 \n\n \t \n#q9 0 z 1\nq2 0 c 0\r\nq2\x0b0\x0cd -1"
+    assert read_qrels(file(content)) == QRELS
+
+
+def test_ids_keep_characters_that_are_white_space_only_elsewhere(file):
+    ids = ["a\u00a0b", "\u3000", "x\u2028y", "é", "c\x1cd", "医学"]
+    content = "".join(f"q 0 {doc_id} 1\n" for doc_id in ids).encode()
+    assert list(read_qrels(file(content))["q"]) == ids
+    assert list(read_qrels(file(b"q 0 c\x1cd 1\n"))["q"]) == ["c\x1cd"]
+
+
+def test_permed_lists_are_rankings(file):
+    content = (
+        b'{"query_id": "12_3", "ranked_results": [{"text_id": "b", "score": 0.1}, {"text_id": 7}, "x"]}\n'
+        b'{"query_id": 4, "results": []}\n{"query_id": "5", "results": ["y"], "ranked_results": ["z"]}\n'
+    )
+    assert read_run(file(content)) == {"12_3": ["b", "7", "x"], "4": [], "5": ["z"]}
+    assert read_qrels(file(b'{"query_id": "1", "relevant_texts": ["a", 5]}\n')) == {"1": {"a": 1, "5": 1}}
+    assert read_qrels(file(b'{"query_id": "1", "relevant_texts": []}\n')) == {"1": {}}
+
+
+def test_json_lists_are_rankings_or_relevant_documents(file):
+    path = file(b'{"q": ["b", "a"], "r": []}')
+    assert read_run(path) == {"q": ["b", "a"], "r": []}
+    assert read_qrels(path) == {"q": {"b": 1, "a": 1}, "r": {}}
+
+
+def test_parquet_is_read_with_string_and_whole_number_ids(file, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "x[1].parquet"  # DuckDB would take the brackets for a pattern
+    rows = "SELECT 1 AS qid, 'a' AS docno, 0.5::FLOAT AS score, 2 AS label UNION ALL SELECT 1, 'b', 0.25, 0"
+    duckdb.sql(rows).write_parquet(str(tmp_path / "plain.parquet"))
+    (tmp_path / "plain.parquet").rename(path)
+    assert read_run(path) == {"1": {"a": 0.5, "b": 0.25}}
+    assert read_qrels(path) == {"1": {"a": 2, "b": 0}}
+    with pytest.raises(InputError, match=r"x\.parquet: not readable as parquet"):
+        read_run(file(b"PAR1 and no more", "x.parquet"))
+    duckdb.sql("SELECT 'q' AS qid, 'a' AS docno, 'nan'::DOUBLE AS score").write_parquet(
+        str(path.parent / "nan.parquet")
+    )
+    with pytest.raises(InputError, match=r"row 1: query 'q', document 'a': the score is nan"):
+        read_run(path.parent / "nan.parquet")
+    duckdb.sql("SELECT 'q' AS qid, true AS docno, 1 AS score").write_parquet(str(path.parent / "bool.parquet"))
+    with pytest.raises(InputError, match=r"the column 'docno' is BOOLEAN; ids are strings or whole numbers"):
+        read_run(path.parent / "bool.parquet")
+
+
+GOOD_RUN = b"q1 Q0 d%d %d %d.5 t\n"
+
+FAULTS = {
+    "five fields": ("run", b"q1 Q0 d3 1 0.5\n", "5 fields, a run line has 6: 'q1 Q0 d3 1 0.5'"),
+    "qrels for a run": ("run", b"q1 0 d3 1\n", "4 fields, a run line has 6"),
+    "one field": ("qrels", b"q1\n", "1 field, a qrels line has 4: 'q1'"),
+    "NaN": ("run", b"q1 Q0 dx 1 nan t\n", "the score is NaN; a ranking needs a number for every document"),
+    "no score": ("run", b"q1 Q0 dx 1 high t\n", "the score 'high' is not a number"),
+    "other digits": ("run", "q1 Q0 dx 1 \u0661 t\n".encode(), "the score '\u0661' is not a number"),
+    "no grade": ("qrels", b"q1 0 dx good\n", "the grade 'good' is not a finite number"),
+    "infinite grade": ("qrels", b"q1 0 dx inf\n", "the grade 'inf' is not a finite number"),
+    "repeated": ("run", b"q1 Q0 d7 1 0.5 t\n", "query 'q1', document 'd7' stands in line 7 already"),
+    "not UTF-8": ("run", b"q1 Q0 d\xff 1 0.5 t\n", "not UTF-8: byte 0xff"),
+    "NUL": ("run", b"q1 Q0 d\0 1 0.5 t\n", "a NUL character"),
+}
+
+
+@pytest.mark.parametrize(("fault", "zipped"), [*((fault, False) for fault in FAULTS), ("five fields", True)])
+def test_a_broken_trec_line_within_a_large_file_is_named(file, fault, zipped):
+    what, broken, message = FAULTS[fault]
+    good = [GOOD_RUN % (n, n, n) if what == "run" else b"q1 0 d%d 1\n" % n for n in range(1, 60_001)]
+    content = b"".join([*good[:56_000], broken, *good[56_000:]])  # beyond the first block that is read
+    path = file(gzip.compress(content, 1) if zipped else content)
+    with pytest.raises(InputError) as error:
+        read_run(path) if what == "run" else read_qrels(path)
+    assert message in str(error.value)
+    assert str(error.value).startswith(f"{path}:56001: ")
+    assert (error.value.path, error.value.line) == (path, 56001)
+    if what == "run":  # the engine leaves it to the plain reader, cut-off or not
+        with pytest.raises(InputError, match=":56001: "):
+            evaluate({"q1": {"d5": 1}}, path, "P@5")
+        assert rankings(path, {"q1": {"d5": 1}}, 5, large=0) is None
+        assert rankings(path, {"q1": {"d5": 1}}, None, large=0) is None
+
+
+OTHER_FAULTS = {
+    "jsonl: not JSON": ("run", b'{"query_id": "a", "results": []}\n{"query_id": \n', 2, "not JSON (Expecting value"),
+    "jsonl: no key": ("run", b'{"query_id": "a", "relevant_texts": []}\n', 1, "no key 'ranked_results' nor 'results'"),
+    "jsonl: no query": ("qrels", b'{"query_id": "", "relevant_texts": []}', 1, "an empty query_id"),
+    "jsonl: twice": ("run", b'{"query_id": "a", "results": ["x", "x"]}\n', 1, "text 'x' stands twice in 'results'"),
+    "jsonl: query twice": ("run", b'{"query_id": 1, "results": []}\n{"query_id": "1", "results": []}', 2, "query '1' "),
+    "jsonl: bad id": ("run", b'{"query_id": 1, "results": [null]}', 1, "the text_id None is a JSON null"),
+    "jsonl: no grade": ("qrels", b'{"query_id": 1, "relevant_texts": [{"text_id": "a"}]}', 1, "has none of the keys"),
+    "jsonl: NaN": ("qrels", b'{"query_id": 1, "relevant_texts": {"a": NaN}}', 1, "the grade nan is not a finite"),
+    "jsonl: a list": ("qrels", b'{"query_id": 1, "relevant_texts": []}\n[]', 2, "a JSON list, a line is an object"),
+    "jsonl: half a character": ("run", b'{"query_id": 1, "results": ["\\ud800"]}', 1, "half a character"),
+    "rows: twice": (
+        "run",
+        b'{"qid": "a", "docno": "x", "score": 1}\n{"qid": "a", "docno": "x", "score": 2}\n',
+        2,
+        "query 'a', document 'x' stands in the file before",
+    ),
+    "rows: text": ("run", b'{"qid": "a", "docno": "x", "score": "1"}\n', 1, "the score '1' is not a number"),
+    "rows: no score": ("run", b'{"qid": "a", "docno": "x", "relevance": 1}\n', 1, "no 'score', which a run file has"),
+    "json: syntax": ("run", b'{"a": {"x": 1},\n "b": {"x": }\n}', 2, "not JSON (Expecting value"),
+    "json: key twice": ("run", b'{"a": {"x": 1, "x": 2}}', None, "the key 'x' stands twice in one JSON object"),
+    "json: number": ("run", b'{"a": {"x": 1}, "b": 5}', None, "query 'b': a JSON number, expected an object"),
+    "json: NaN": ("run", b'{"a": {"x": NaN}}', None, "query 'a': document 'x': the score is NaN"),
+    "beir: fields": ("qrels", b"query-id\tcorpus-id\tscore\na\tb\n", 2, "2 fields, a line has 3, separated by tabs"),
+    "beir: empty": ("qrels", b"query-id\tcorpus-id\tscore\n\tb\t1\n", 2, "an empty id"),
+    "csv: fields": ("qrels", b"qid,docno,rel\na,b,1\na,c\n", 3, "2 fields, the header has 3"),
+    "csv: many lines": ("qrels", b'qid,docno,rel\n"a\nb",c,1\na,c,x\n', 4, "the grade 'x' is not a finite number"),
+    "csv: quotes": ("qrels", b'qid,docno,rel\na,"b"c,1\n', 2, "not CSV: ',' expected after '\"'"),
+    "csv: no number": ("run", b"qid,docno,rel\na,b,1\n", 1, "no 'score', which a run file has; there is 'qid'"),
+}
+
+
+@pytest.mark.parametrize("fault", OTHER_FAULTS)
+def test_what_is_wrong_is_said_with_file_and_line(file, fault):
+    what, content, line, message = OTHER_FAULTS[fault]
+    path = file(content)
+    with pytest.raises(InputError) as error:
+        read_run(path) if what == "run" else read_qrels(path)
+    assert message in str(error.value)
+    assert error.value.line == line
+    assert str(error.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
+
+
+def test_a_file_of_no_format_lists_the_formats(file):
+    with pytest.raises(InputError, match="the format cannot be told from name and content") as error:
+        read_run(file(b"hello\nworld\n"))
+    assert all(f"\n  {name}: " in str(error.value) for name in FORMATS)
+    with pytest.raises(InputError, match="the file is empty"):
+        read_run(file(b" \n"))
+    assert read_run(file(b"", "empty.run")) == {}
+    with pytest.raises(ParamError, match=r"unknown format 'trek'\. Did you mean trec"):
+        read_run(file(b""), "trek")
+
+
+def test_unreadable_files_are_input_errors(tmp_path, file):
+    for path, reason in ((tmp_path / "absent", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(InputError, match=reason):
+            read_run(path)
+    whole = gzip.compress(QRELS_FILES["trec"] * 1000)
+    for broken in (whole[:-20], whole[:40] + b"xxxx" + whole[44:]):
+        with pytest.raises(InputError, match="a broken gzip file"):
+            read_qrels(file(broken))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
+def test_a_pipe_is_read_once(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(RUN_FILES["trec"],))
+    writer.start()
+    assert read_run(path) == RUN
+    writer.join()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_written_is_read_again(file, name):
+    if name == "parquet":
+        pytest.importorskip("duckdb")
+    content, notes = formatted(QRELS, "qrels", name)
+    assert (read_qrels(file(content), name), notes) == (QRELS, [])
+    content, notes = formatted(RUN, "run", name)
+    found = read_run(file(content), name)
+    if name == "jsonl":
+        assert found == {query_id: list(group) for query_id, group in RUN.items()}
+        assert "scores are written, but not read back" in notes[0]
+    else:
+        assert (found, notes) == (RUN, [])
+
+
+def test_a_list_becomes_falling_scores_and_it_is_said():
+    content, notes = formatted({"q": ["b", "a"], "r": []}, "run", "trec")
+    assert content == b"q Q0 b 1 2 permed\nq Q0 a 2 1 permed\n"
+    assert notes == [
+        "the run has no scores: the first of n documents is written with score n, the last with 1",
+        "left out, as this format has no line for a query without documents: 'r'",
+    ]
+    assert formatted({"q": ["b", "a"], "r": []}, "run", "json") == (b'{\n"q": ["b", "a"],\n"r": []\n}\n', [])
+
+
+def test_ids_that_a_format_cannot_hold_are_refused():
+    for name, wrong in (("trec", "a b"), ("beir", "a\tb"), ("csv", "a\rb")):
+        with pytest.raises(InputError, match=r"cannot hold"):
+            formatted({"q": {wrong: 1}}, "qrels", name)
+    with pytest.raises(InputError, match="its lines would be comments"):
+        formatted({"#q": {"a": 1}}, "qrels", "trec")
+
+
+MEASURES = ("AP@10 nDCG@10 P@1 GWAP@10 Success@5", "AP nDCG Rprec RR Bpref GWAP ListNDCG@3 NumRet SetP P@150")
+
+
+@pytest.mark.parametrize("measures", MEASURES)
+@pytest.mark.parametrize("name", ["trec", "csv", "tsv", "beir", "jsonl-rows", "parquet"])
+def test_the_engine_and_the_plain_reader_find_the_same(file, name, measures, monkeypatch):
+    pytest.importorskip("duckdb")
+    import random
+
+    rng = random.Random(5)
+    scores = [1, 2.5, -0.0, 0.0, float("inf"), 1e-50, 0.1, 0.1 + 1e-9, -3]  # many ties, some only in 32 bits
+    docs = [f"d{n}" for n in range(150)] + ["é", "Z", "z", "\U0001f600", "\uffee"]
+    grades = [0, 1, 2, -1]
+    qrels = {f"q{n}": {doc: rng.choice(grades) for doc in rng.sample(docs, 20)} for n in range(40)}
+    run = {f"q{n}": {doc: rng.choice(scores) for doc in rng.sample(docs, rng.randrange(1, 150))} for n in range(3, 43)}
+    path = file(formatted(run, "run", name)[0], f"run.{name}")
+    plain = evaluate(qrels, read_run(path), measures)
+    monkeypatch.setitem(rankings.__kwdefaults__, "large", 0)
+    assert rankings(path, qrels, 10) is not None
+    by_engine = evaluate(qrels, path, measures)
+    assert by_engine.columns == plain.columns
+    assert by_engine.notes == plain.notes
+
+
+UNTIDY = {
+    "two spaces": lambda data: data.replace(b" ", b"  "),
+    "tabs": lambda data: data.replace(b" ", b"\t"),
+    "mixed": lambda data: data.replace(b" Q0 ", b"\tQ0 "),
+    "comments": lambda data: b"# first\n" + data.replace(b"\nq1 ", b"\n# then\nq1 ", 1),
+    "numbered comments": lambda data: b"# 1 2 3 4.5 x\n" + data,
+    "blank lines": lambda data: data.replace(b"\n", b"\n\n"),
+    "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    "gzip": gzip.compress,
+    "bom": lambda data: b"\xef\xbb\xbf" + data,
+    "edges": lambda data: data.replace(b"\n", b" \n  "),
+    "tag with quotes": lambda data: data.replace(b" t\n", b' "t\n'),
+}
+
+
+@pytest.mark.parametrize("way", UNTIDY)
+@pytest.mark.parametrize("depth", [2, None])
+def test_the_engine_reads_untidy_files(file, way, depth):
+    pytest.importorskip("duckdb")
+    tidy = b"".join(b"q%d Q0 d%d %d %f t\n" % (q, d, d, (q * d) % 7) for q in range(4) for d in range(9))
+    qrels = {f"q{n}": {"d3": 1, "d5": 2, "z": 1} for n in range(5)}
+    found = rankings(file(UNTIDY[way](tidy)), qrels, depth, large=0)
+    expected = rankings(file(tidy), qrels, depth, large=0)
+    assert found is not None
+    assert expected is not None
+    assert {q: (r.ranked, r.num_ret) for q, r in found.items()} == {
+        q: (r.ranked, r.num_ret) for q, r in expected.items()
+    }
+    # q1 has the scores d % 7: 0 1 2 3 4 5 6 0 1, so d5 stands at rank 2 and d3 at rank 4
+    assert found["q1"].ranked == ([(2, 2)] if depth else [(2, 2), (4, 1)])
+    assert found["q1"].num_ret == 9
+
+
+def test_small_files_and_lists_are_left_to_the_plain_reader(file):
+    assert rankings(file(RUN_FILES["trec"]), QRELS, 10) is None
+    lists = json.dumps({"query_id": "q1", "results": ["a"]}).encode()
+    assert rankings(file(lists), QRELS, 10, large=0) is None
