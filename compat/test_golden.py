@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import log2
 
 import pytest
+import pytrec_eval
 
 from compat.corpora.real import FOLDER, read_qrels, read_run
 from compat.hosts import HOSTS, absent
@@ -141,6 +142,16 @@ _NOT_OURS = re.compile(
 )
 
 
+# trec_eval 10, which printed these (it has rbp and unj), interpolates precision otherwise than 9.0.8, which pytrec_eval
+# is made of; ours is pytrec_eval's
+_NEWER = {
+    ("iprec_at_recall_0.10", "301"),
+    ("iprec_at_recall_0.10", "all"),
+    ("iprec_at_recall_0.60", "302"),
+    ("iprec_at_recall_0.60", "all"),
+}
+
+
 @needs_data
 def test_trec_eval_prints_our_values() -> None:
     folder = FOLDER / "trec_eval"
@@ -156,7 +167,13 @@ def test_trec_eval_prints_our_values() -> None:
             measure = known[name]
             value = result.means[measure] if query_id == "all" else result.columns[measure][query_id]
             shown = f"{value:.0f}" if name.startswith("num_") else f"{value:.4f}"
-            assert shown == text, (name, query_id)
+            if (name, query_id) in _NEWER:
+                assert shown != text, f"{name}, {query_id}: the difference has vanished"
+                raw = pytrec_eval.RelevanceEvaluator(qrels, {name}).evaluate(run)
+                ours = result.columns[measure]
+                assert all(ours[q] == pytest.approx(answer[name], abs=1e-12) for q, answer in raw.items())
+            else:
+                assert shown == text, (name, query_id)
 
 
 @needs_data
