@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -231,22 +232,33 @@ def test_plot_and_ranxhub_still_work(ranx, qrels, runs):
 
 
 def test_a_name_is_bound_to_a_measure_with_parameters(ranx, qrels, runs):
-    install_ranx(
-        gwmap_bin=GWAP(weights={1: 1, 2: 1}), gwmap4="GWAP(max_rel=4)", top5=GWAP @ 5, first=RR, r_prec=Rprec(rel=2)
-    )
-    values = ranx.evaluate(
-        qrels, runs[0], ["gwmap_bin@10", "gwmap4", "top5", "top5@3", "first", "r_prec"], return_mean=False
-    )
-    theirs = ranx.evaluate(qrels, runs[0], ["map@10", "mrr", "r-precision-l2"], return_mean=False)
-    assert values["gwmap_bin@10"] == pytest.approx(theirs["map@10"], abs=1e-12)
+    flat = GWAP(weights={1: 1, 2: 1})
+    install_ranx(flat=flat, gwmap4="GWAP(max_rel=4)", top5=GWAP @ 5, first=RR, r_prec=Rprec(rel=2), linear=nDCG)
+    names = ["flat@10", "gwmap4", "top5", "top5@3", "first", "r_prec", "linear@10", "linear@10-l2"]
+    values = ranx.evaluate(qrels, runs[0], names, return_mean=False)
+    names = ["map@10", "mrr", "r-precision-l2", "ndcg@10", "ndcg@10-l2"]
+    theirs = ranx.evaluate(qrels, runs[0], names, return_mean=False)
+    assert values["flat@10"] == pytest.approx(theirs["map@10"], abs=1e-12)
+    assert values["linear@10"] == pytest.approx(theirs["ndcg@10"], abs=1e-12)
+    assert values["linear@10-l2"] == pytest.approx(theirs["ndcg@10-l2"], abs=1e-12)
     assert values["gwmap4"] == pytest.approx(np.array(by_query(GWAP)) / 2, abs=1e-12)
     assert values["top5"] == pytest.approx(by_query(GWAP @ 5), abs=1e-12)
     assert values["top5@3"] == pytest.approx(by_query(GWAP @ 3), abs=1e-12)
     assert values["first"] == pytest.approx(theirs["mrr"], abs=1e-12)
     assert values["r_prec"] == pytest.approx(theirs["r-precision-l2"], abs=1e-12)
-    assert "gwmap-bin@10" in str(ranx.compare(qrels, runs, ["gwmap_bin@10"]))
     install_ranx(gwmap4=GWAP(max_rel=8))
     assert ranx.evaluate(qrels, runs[0], "gwmap4", return_mean=False) == pytest.approx(np.array(by_query(GWAP)) / 4)
+
+
+def test_binary_grades_make_gwmap_map(ranx, runs):
+    install_ranx(gwmap_bin=GWAP(max_rel=1), gwmap3=GWAP(max_rel=3))
+    binary = ranx_qrels({q: {d: min(grade, 1) for d, grade in judged.items()} for q, judged in QRELS.items()})
+    values = ranx.evaluate(binary, runs[0], ["gwmap_bin@10", "gwmap3@10", "map@10"], return_mean=False)
+    assert values["gwmap_bin@10"] == pytest.approx(values["map@10"], abs=1e-12)
+    assert values["gwmap3@10"] == pytest.approx(values["map@10"] / 3, abs=1e-12)
+    report = ranx.compare(binary, runs, ["gwmap_bin@10", "gwmap3"])
+    assert str(report).splitlines()[0].split() == ["#", "Model", "gwmap-bin@10", "gwmap3"]
+    assert "\\textbf{gwmap-bin@10}" in report.to_latex()
 
 
 @pytest.mark.parametrize(
@@ -434,6 +446,10 @@ def test_ties_are_in_our_order(ranx):
     judged = {"q1": {d: RNG.randint(0, 2) for d in POOL[::3]}, "q2": dict.fromkeys(POOL[::2], 1)}
     run = {"q1": tied, "q2": dict.fromkeys(POOL, 0.25)}
     made = ranx_run(run)
+    with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float
+        single = {d: np.float64(score).astype(np.float32) for d, score in tied.items()}
+    assert list(made["q1"]) == sorted(POOL, key=lambda d: (single[d], d), reverse=True)
+    assert all(above > below for above, below in pairwise(made["q1"].values()))
     assert list(made["q2"]) == POOL[::-1]
     assert made["q2"]["59"] == 0.25
     assert made["q2"]["00"] == pytest.approx(0.25, abs=1e-14)

@@ -268,7 +268,7 @@ def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1
     for ours in plan.by_kernel.values():
         _check_grades(ours, rankings)
         return np.array([ours.value(ranking) if ranking.ranked else 0.0 for ranking in rankings])
-    return np.array(delegate(list(plan.by_delegate.values()), list(map(_whole, rankings)))[0])
+    return np.array(delegate(list(plan.by_delegate.values()), rankings)[0])
 
 
 def _rankings(qrels: Any, run: Any, depth: int | None, level: int | None) -> list[Ranking]:  # noqa: ANN401
@@ -287,12 +287,6 @@ def _rankings(qrels: Any, run: Any, depth: int | None, level: int | None) -> lis
             ranked = list(zip((found + 1).tolist(), relevant[by_id[places[found]], 1].tolist(), strict=True))
         rankings.append(Ranking(ranked, judged=relevant[:, 1].tolist(), num_ret=len(returned)))
     return rankings
-
-
-def _whole(ranking: Ranking) -> Ranking:
-    """Grades as ints where they are whole: ranx has floats only, pytrec_eval takes ints only."""
-    ranked = [(place, canonical(grade)) for place, grade in ranking.ranked]
-    return Ranking(ranked, judged=[canonical(grade) for grade in ranking.judged], num_ret=ranking.num_ret)
 
 
 def _check_grades(measure: RankingMeasure, rankings: Sequence[Ranking]) -> None:
