@@ -10,14 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 PLACES = 4
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    **{char: "\\" + char for char in "&%$#_{}"},
-}
 
 
 @dataclass(frozen=True)
@@ -67,14 +59,12 @@ def markdown(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """Return a tabular with booktabs' rules."""
+    from permed_measures.markup import latex_text  # noqa: PLC0415  (most calls print a table)
+
     columns = "".join("r" if right else "l" for right in table.numeric())
-    rows = [" & ".join(map(_latex_text, line)) + r" \\" for line in (list(table.heads), *table.cells())]
+    rows = [" & ".join(map(latex_text, line)) + r" \\" for line in (list(table.heads), *table.cells())]
     body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule"]
     return "\n".join([*body, r"\end{tabular}", *[f"% {line}" for line in table.below]]) + "\n"
-
-
-def _latex_text(cell: str) -> str:
-    return "".join(_LATEX.get(char, char) for char in cell)
 
 
 def csv(table: Table) -> str:

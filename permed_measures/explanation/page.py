@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 
 from permed_measures.explanation import report
 from permed_measures.explanation.conventions import AXES, in_words
 from permed_measures.explanation.report import Table
 from permed_measures.explanation.search import Combination, Explanation
 from permed_measures.explanation.waterfall import Waterfall
+from permed_measures.markup import html_lines, html_page, html_section
 
 _WIDTH = 860
 _LABEL = 330
@@ -34,57 +34,22 @@ td code { font-size: 13px; overflow-wrap: anywhere; }
 
 def page(explanation: Explanation) -> str:
     """Return the whole page."""
-    import permed_measures  # noqa: PLC0415  (for its version; it imports this package lazily)
-
     title = report.headline(explanation)
     sections = []
     if explanation.waterfall is not None:
         sections += _walk_sections(explanation.waterfall)
     elif explanation.value is not None:
         sections += _match_sections(explanation)
-    sections.append(_section("values", f"What {report.abouts(explanation)} can mean", _values(explanation)))
+    sections.append(html_section("values", f"What {report.abouts(explanation)} can mean", _values(explanation)))
     ties = [line for ties in explanation.ties for line in report.tie_lines(ties)]
-    sections.append(_section("ties", "Ties", _lines(ties)))
+    sections.append(html_section("ties", "Ties", html_lines(ties)))
     notes = [*explanation.notes, *report.closed_lines(explanation)]
     if notes:
-        sections.append(_section("notes", "Notes", _lines(notes)))
+        sections.append(html_section("notes", "Notes", html_lines(notes)))
     named = [c for c in explanation.combinations if c.tools]
     if named:
-        sections.append(_section("sources", "Sources of the tools' conventions", _lines(report.sources(named))))
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-    style = (files("permed_measures.report") / "page.css").read_text(encoding="utf-8") + _STYLE
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{escape(title)}</title>",
-            '<link rel="icon" href="data:,">',
-            f"<style>\n{style}</style>",
-            "</head>",
-            "<body>",
-            f"<header><h1>{escape(title)}</h1><p>{escape(report.spread_line(explanation))}</p></header>",
-            "<main>",
-            *sections,
-            "</main>",
-            f"<footer>permed-measures {permed_measures.__version__}</footer>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
-
-
-def _section(name: str, title: str, inside: str) -> str:
-    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{inside}\n</section>'
-
-
-def _lines(lines: Sequence[str]) -> str:
-    return '<ul class="lines">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+        sections.append(html_section("sources", "Sources of the tools' conventions", html_lines(report.sources(named))))
+    return html_page(title, escape(report.spread_line(explanation)), sections, style=_STYLE)
 
 
 def _table(table: Table, name: str) -> str:
@@ -112,7 +77,7 @@ def _match_sections(explanation: Explanation) -> list[str]:
         ("elsewhere", "Under another name or cut-off", explanation.elsewhere),
     ):
         if found:
-            sections.append(_section(name, title, "".join(map(_match, found))))
+            sections.append(html_section(name, title, "".join(map(_match, found))))
     return sections
 
 
@@ -127,7 +92,7 @@ def _match(match: Combination) -> str:
 
 def _walk_sections(walk: Waterfall) -> list[str]:
     sections = [
-        _section(
+        html_section(
             "walk", f"From {walk.names[0]} to {walk.names[1]}", _waterfall(walk) + _table(report.steps(walk), "steps")
         )
     ]
@@ -137,9 +102,9 @@ def _walk_sections(walk: Waterfall) -> list[str]:
             if step.moved and step.change:
                 title = f"<h3>{escape(AXES[step.axis].about)}: {escape(step.words)}</h3>"
                 inside += title + _table(report.moved(step.moved), step.axis)
-        sections.append(_section("queries", "The queries that changed most", inside))
+        sections.append(html_section("queries", "The queries that changed most", inside))
     ends = [f"{name}: {in_words(end)}" for name, end in zip(walk.names, (walk.start, walk.end), strict=True)]
-    sections.append(_section("ends", "What the two are", _lines(ends)))
+    sections.append(html_section("ends", "What the two are", html_lines(ends)))
     return sections
 
 

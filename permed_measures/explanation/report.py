@@ -9,6 +9,7 @@ from typing import NamedTuple
 from permed_measures.explanation.conventions import AXES, FAMILIES, SHARED, short
 from permed_measures.explanation.search import Combination, Explanation, Ties
 from permed_measures.explanation.waterfall import Moved, Waterfall
+from permed_measures.markup import markdown_text
 
 WIDTH = 118
 
@@ -266,7 +267,7 @@ def _text_table(table: Table) -> Iterator[str]:
 
 def markdown(explanation: Explanation) -> str:
     """Return the report with markdown tables."""
-    blocks = [f"**{_escaped(headline(explanation))}**"]
+    blocks = [f"**{markdown_text(headline(explanation))}**"]
     if explanation.waterfall is not None:
         blocks.append(_markdown_table(steps(explanation.waterfall)))
         if explanation.waterfall.moved:
@@ -285,19 +286,15 @@ def markdown(explanation: Explanation) -> str:
         blocks.append(_markdown_table(definitions(explanation)))
         if shared(explanation).rows:
             blocks += ["What all measures share, one at a time:", _markdown_table(shared(explanation))]
-    blocks.append(_escaped(spread_line(explanation)))
-    blocks += [_escaped(" ".join(tie_lines(ties))) for ties in explanation.ties]
+    blocks.append(markdown_text(spread_line(explanation)))
+    blocks += [markdown_text(" ".join(tie_lines(ties))) for ties in explanation.ties]
     lines = [*explanation.notes, *closed_lines(explanation), *sources(_shown(explanation))]
     if lines:
-        blocks.append("\n".join(f"- {_escaped(line)}" for line in lines))
+        blocks.append("\n".join(f"- {markdown_text(line)}" for line in lines))
     return "\n\n".join(blocks) + "\n"
 
 
 def _markdown_table(table: Table) -> str:
     marks = ["---:" if place < table.numbers else ":---" for place in range(len(table.heads))]
-    rows = [table.heads, tuple(marks), *(tuple(_escaped(cell) for cell in row) for row in table.rows)]
+    rows = [table.heads, tuple(marks), *(tuple(markdown_text(cell) for cell in row) for row in table.rows)]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
-def _escaped(cell: str) -> str:
-    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 
-import permed_measures
 from permed_measures.comparison import Change, Comparison
+from permed_measures.markup import html_lines, html_page, html_section
 from permed_measures.report import plots, words
 from permed_measures.report.tables import Grid, changes_grid, groups_grid, means_grid
 
@@ -26,53 +25,30 @@ def page(comparison: Comparison) -> str:
     """Return the whole page."""
     title = f"{', '.join(comparison.runs)} against {comparison.baseline}"
     sections = [
-        _section("means", "Means", _grid(means_grid(comparison), "means-table") + _lines(words.method(comparison)[:1])),
-        _section("conclusions", "What can be concluded", _conclusions(comparison)),
-        _section("plots", f"Means and differences, with {words.level(comparison)} intervals", _plots(comparison)),
-        _section(
+        html_section(
+            "means", "Means", _grid(means_grid(comparison), "means-table") + html_lines(words.method(comparison)[:1])
+        ),
+        html_section("conclusions", "What can be concluded", _conclusions(comparison)),
+        html_section("plots", f"Means and differences, with {words.level(comparison)} intervals", _plots(comparison)),
+        html_section(
             "changes",
             f"Changes against {comparison.baseline}",
-            _grid(changes_grid(comparison), "changes-table") + _lines(words.method(comparison)[1:]),
+            _grid(changes_grid(comparison), "changes-table") + html_lines(words.method(comparison)[1:]),
         ),
-        _section("queries", "Query by query", _by_query_plots(comparison) + _query_table(comparison)),
+        html_section("queries", "Query by query", _by_query_plots(comparison) + _query_table(comparison)),
     ]
     if comparison.groups:
         grid = groups_grid(comparison)
-        sections.append(_section("groups", f"By {comparison.grouped_by}", _grid(grid, "groups-table")))
-    sections.append(_section("definitions", "Definitions", _lines(words.definitions(comparison))))
+        sections.append(html_section("groups", f"By {comparison.grouped_by}", _grid(grid, "groups-table")))
+    sections.append(html_section("definitions", "Definitions", html_lines(words.definitions(comparison))))
     if comparison.notes:
-        sections.append(_section("notes", "Notes on the input", _lines(comparison.notes)))
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{escape(title)}</title>",
-            '<link rel="icon" href="data:,">',
-            f"<style>\n{_file('page.css')}</style>",
-            "</head>",
-            "<body>",
-            f"<header><h1>{escape(title)}</h1><p>{_summary(comparison)}</p></header>",
-            "<main>",
-            *sections,
-            "</main>",
-            f"<footer>permed-measures {permed_measures.__version__}</footer>",
-            f'<script type="application/json" id="values">{_embedded(comparison)}</script>',
-            f"<script>\n{_file('page.js')}</script>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
-
-
-def _file(name: str) -> str:
-    return (files("permed_measures.report") / name).read_text(encoding="utf-8")
+        sections.append(html_section("notes", "Notes on the input", html_lines(comparison.notes)))
+    script = (files("permed_measures.report") / "page.js").read_text(encoding="utf-8")
+    scripts = [
+        f'<script type="application/json" id="values">{_embedded(comparison)}</script>',
+        f"<script>\n{script}</script>",
+    ]
+    return html_page(title, _summary(comparison), sections, scripts=scripts)
 
 
 def _summary(comparison: Comparison) -> str:
@@ -83,14 +59,6 @@ def _summary(comparison: Comparison) -> str:
     if comparison.min_relevance is not None:
         parts.append(f"relevant from grade {comparison.min_relevance:g}")
     return " · ".join(map(escape, parts))
-
-
-def _section(name: str, title: str, inside: str) -> str:
-    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{inside}\n</section>'
-
-
-def _lines(lines: Iterable[str]) -> str:
-    return '<ul class="lines">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 
 def _grid(grid: Grid, name: str) -> str:

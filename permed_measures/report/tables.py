@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from permed_measures.comparison import Comparison, Table
+from permed_measures.markup import latex_text, markdown_text, terminal_width
 from permed_measures.report import words
 
 
@@ -132,7 +131,7 @@ def _text_grid(grid: Grid) -> str:
         for row in grid.rows
     ]
     heads = [head + (" " if marks else "") for head, marks in zip(grid.heads, marked, strict=True)]
-    widths = [max(map(_width, column)) for column in zip(heads, *texts, strict=True)]
+    widths = [max(map(terminal_width, column)) for column in zip(heads, *texts, strict=True)]
     lines = [grid.title, ""]
     for row in (heads, ["-" * width for width in widths], *texts):
         cells = [_padded(cell, widths[place], place < grid.left) for place, cell in enumerate(row)]
@@ -140,15 +139,8 @@ def _text_grid(grid: Grid) -> str:
     return "\n".join(lines)
 
 
-def _width(line: str) -> int:
-    """How many columns of a terminal a text takes: East Asian wide characters take two, combining ones none."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line
-    )
-
-
 def _padded(line: str, width: int, left: bool) -> str:  # noqa: FBT001  (one place, one meaning)
-    spaces = " " * (width - _width(line))
+    spaces = " " * (width - terminal_width(line))
     return line + spaces if left else spaces + line
 
 
@@ -156,49 +148,27 @@ def markdown(comparison: Comparison, brief: bool) -> str:  # noqa: FBT001  (one 
     """Return GitHub's markdown."""
     blocks = []
     for grid in _grids(comparison, brief):
-        blocks += [f"**{_markdown_text(grid.title)}**", _markdown_grid(grid)]
+        blocks += [f"**{markdown_text(grid.title)}**", _markdown_grid(grid)]
     below = words.method(comparison)
     below = below[:1] if brief else below
-    blocks.append("\n".join(f"- {_markdown_text(line)}" for line in [*below, *words.definitions(comparison)]))
+    blocks.append("\n".join(f"- {markdown_text(line)}" for line in [*below, *words.definitions(comparison)]))
     if not brief:
-        blocks += ["**What can be concluded**", "\n".join(f"- {_markdown_text(c)}" for c in _conclusions(comparison))]
+        blocks += ["**What can be concluded**", "\n".join(f"- {markdown_text(c)}" for c in _conclusions(comparison))]
     if comparison.notes:
-        blocks.append("\n".join(f"- note: {_markdown_text(note)}" for note in comparison.notes))
+        blocks.append("\n".join(f"- note: {markdown_text(note)}" for note in comparison.notes))
     return "\n\n".join(blocks) + "\n"
 
 
 def _markdown_grid(grid: Grid) -> str:
-    lines = [[_markdown_text(head) for head in grid.heads]]
+    lines = [[markdown_text(head) for head in grid.heads]]
     lines.append([":---" if place < grid.left else "---:" for place in range(len(grid.heads))])
     for row in grid.rows:
         cells = []
         for cell in row:
-            shown = _markdown_text(cell.text)
+            shown = markdown_text(cell.text)
             cells.append((f"**{shown}**" if cell.best else shown) + (r"\*" if cell.marked else ""))
         lines.append(cells)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-
-
-def _markdown_text(line: str) -> str:
-    escaped = re.sub(r"([\\`*_|<\[\]])", r"\\\1", line)
-    return " ".join(escaped.split())
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "[": "{[}",  # after a line's end LaTeX reads [ and * as options of it
-    "*": "{*}",
-    "–": "--",  # noqa: RUF001  (an en dash)
-    **{char: "\\" + char for char in "&%$#_{}"},
-}
-
-
-def _latex_text(line: str) -> str:
-    return "".join(_LATEX.get(char, char) for char in " ".join(line.split()))
 
 
 def latex(comparison: Comparison, brief: bool) -> str:  # noqa: FBT001  (one signature for all formats)
@@ -209,20 +179,20 @@ def latex(comparison: Comparison, brief: bool) -> str:  # noqa: FBT001  (one sig
 
 
 def _latex_grid(grid: Grid, below: Sequence[str]) -> str:
-    lines = [r"\begin{table}", r"\centering", rf"\caption{{{_latex_text(grid.title)}}}"]
+    lines = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(grid.title)}}}"]
     lines.append(rf"\begin{{tabular}}{{{'l' * grid.left}{'r' * (len(grid.heads) - grid.left)}}}")
     lines.append(r"\toprule")
-    lines.append(" & ".join(map(_latex_text, grid.heads)) + r" \\")
+    lines.append(" & ".join(map(latex_text, grid.heads)) + r" \\")
     lines.append(r"\midrule")
     for row in grid.rows:
         cells = []
         for cell in row:
-            shown = _latex_text(cell.text)
+            shown = latex_text(cell.text)
             cells.append((rf"\textbf{{{shown}}}" if cell.best else shown) + ("$^{*}$" if cell.marked else ""))
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     if below:
-        notes = r" \\".join(f"\n{_latex_text(line)}" for line in below)
+        notes = r" \\".join(f"\n{latex_text(line)}" for line in below)
         lines.append(rf"\par\smallskip\footnotesize\raggedright{notes}")
     lines.append(r"\end{table}")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,97 @@
+"""Text for people in the formats they paste, and the shell of every HTML page we write."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from html import escape
+from importlib.resources import files
+
+import permed_measures
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "[": "{[}",  # after a line's end LaTeX reads [ and * as options of it
+    "*": "{*}",
+    "–": "--",  # noqa: RUF001  (an en dash)
+    **{char: "\\" + char for char in "&%$#_{}"},
+}
+
+
+def latex_text(line: str) -> str:
+    r"""Return a line that LaTeX prints as it is.
+
+    >>> print(latex_text("no_long: 5% [k]"))
+    no\_long: 5\% {[}k]
+    """
+    return "".join(_LATEX.get(char, char) for char in " ".join(line.split()))
+
+
+def markdown_text(line: str) -> str:
+    r"""Return a line that markdown shows as it is, within a table too.
+
+    >>> print(markdown_text("a|b <i> list_map"))
+    a\|b \<i> list\_map
+    """
+    return " ".join(re.sub(r"([\\`*_|<\[\]])", r"\\\1", line).split())
+
+
+def terminal_width(line: str) -> int:
+    """Return how many columns a text takes: East Asian wide characters take two, combining ones none.
+
+    >>> terminal_width("P@1"), terminal_width("检索")
+    (3, 4)
+    """
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line
+    )
+
+
+def html_section(name: str, title: str, inside: str) -> str:
+    """Return a part of a page under its heading."""
+    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{inside}\n</section>'
+
+
+def html_lines(lines: Iterable[str]) -> str:
+    """Return a list of lines."""
+    return '<ul class="lines">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+
+
+def html_page(
+    title: str, summary: str, sections: Iterable[str], *, style: str = "", scripts: Iterable[str] = ()
+) -> str:
+    """Return a page that needs nothing else, no network above all; ``summary``, sections and scripts are HTML."""
+    scripts = list(scripts)
+    script_policy = "script-src 'unsafe-inline'; " if scripts else ""
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; {script_policy}img-src data:"
+    css = (files("permed_measures.report") / "page.css").read_text(encoding="utf-8")
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            f"<title>{escape(title)}</title>",
+            '<link rel="icon" href="data:,">',
+            f"<style>\n{css}{style}</style>",
+            "</head>",
+            "<body>",
+            f"<header><h1>{escape(title)}</h1><p>{summary}</p></header>",
+            "<main>",
+            *sections,
+            "</main>",
+            f"<footer>permed-measures {permed_measures.__version__}</footer>",
+            *scripts,
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
