@@ -103,11 +103,11 @@ class RelevanceEvaluator:
     def evaluate(self, scores: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  (every shape that inputs.py knows)
         """Return the values of the queries that are in the run and have judgements."""
         run = {query_id: returned for query_id, returned in as_run(scores).items() if query_id in self._qrels}
-        depth = self._plan.depth if self._theirs is None and not self._judged_only else None
-        rankings = [ranking_of(query_id, run[query_id], self._qrels[query_id], depth) for query_id in run]
-        values: dict[str, dict[str, float]] = {query_id: {} for query_id in run}
-        if self._theirs is not None:
-            values = self._theirs.evaluate(run)
+        values = {query_id: {} for query_id in run} if self._theirs is None else self._theirs.evaluate(run)
+        if not self._names:
+            return values
+        depth = None if self._judged_only else self._plan.depth
+        rankings = [ranking_of(query_id, returned, self._qrels[query_id], depth) for query_id, returned in run.items()]
         for name, column in zip(self._names, self._columns(rankings), strict=True):
             for query_id, value in zip(run, column, strict=True):
                 values[query_id][name] = value
@@ -280,12 +280,20 @@ def _exact_ndcg(names: Iterable[str]) -> dict[str, Measure]:
 
 def _plain(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dict[str, float]:
     """Scores as pytrec_eval takes them, untouched where they are so already."""
-    if not isinstance(returned, Mapping):
-        scores = {doc_id: float(-place) for place, doc_id in enumerate(returned)}
-    elif isinstance(returned, dict) and set(map(type, returned.values())) <= {float}:
+    if (
+        isinstance(returned, dict)
+        and set(map(type, returned)) == {str}
+        and "" not in returned
+        and set(map(type, returned.values())) == {float}
+        and not math.isnan(sum(returned.values()))  # two infinities may make one too, which costs a closer look
+    ):
         scores = returned
     else:
-        scores = {doc_id: _as_float(score) for doc_id, score in returned.items()}
+        ranking_of(query_id, returned, {})  # for its checks
+        if isinstance(returned, Mapping):
+            scores = {doc_id: _as_float(score) for doc_id, score in returned.items()}
+        else:
+            scores = {doc_id: float(-place) for place, doc_id in enumerate(returned)}
     _check_text(scores, query_id)
     return scores
 
