@@ -70,11 +70,25 @@ MUTATIONS = (
         "np.array(list(values), dtype=np.float64)",
     ),
     Mutation(
-        "overflow to the largest float",
+        "short: ties ascending",
         "ranking.py",
-        "dtype=np.float64).astype(np.float32)",
-        "dtype=np.float64).clip(-3e38, 3e38).astype(np.float32)",
+        "pairs = sorted(zip(single, scores, strict=True), reverse=True)",
+        "pairs = sorted(sorted(zip(single, scores, strict=True)), key=lambda pair: -pair[0])",
     ),
+    Mutation(
+        "short: ties in input order",
+        "ranking.py",
+        "pairs = sorted(zip(single, scores, strict=True), reverse=True)",
+        "pairs = sorted(zip(single, scores, strict=True), key=lambda pair: -pair[0])",
+    ),
+    Mutation("short: 64-bit scores", "ranking.py", 'array("f", scores.values())', 'array("d", scores.values())'),
+    Mutation(
+        "short: ties taken for ordered",
+        "ranking.py",
+        "if not all(map(gt, single, single[1:])):",
+        "if not all(a >= b for a, b in zip(single, single[1:])):",
+    ),
+    Mutation("short: ranks from 0", "ranking.py", "enumerate(in_order, 1)", "enumerate(in_order)"),
     Mutation(
         "rank counts those not below",
         "ranking.py",
