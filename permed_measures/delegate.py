@@ -7,12 +7,13 @@ judgements for the names where judged documents stand. A :class:`Ranking` is eno
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib import import_module
 from itertools import compress
 from typing import Any, NamedTuple
 
-import pytrec_eval
 from ir_measures import Measure
 
 from permed_measures.errors import InputError
@@ -162,8 +163,35 @@ class _Invocation:
         }
         level = 1 if threshold else max(1, math.ceil(self.rel))
         names = sorted({call.name for call in calls})
-        answers = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=level).evaluate(run)
+        answers = _evaluator(qrels, names, level).evaluate(run) if run else {}
         return (answers[query_id] for query_id in qrels)
+
+
+def _evaluator(qrels: dict[str, dict[str, int]], names: Sequence[str], level: int) -> Any:  # noqa: ANN401  (untyped)
+    """Make pytrec_eval's evaluator.
+
+    Of its C part, where that is of the shape we know: the Python part imports numpy, for means that we do not ask for,
+    and that takes longer than to evaluate a small run.
+    """
+    try:
+        extension = import_module("pytrec_eval_ext")
+        written = _written(names, extension.supported_measures)
+        if written is not None:
+            return extension.RelevanceEvaluator(query_relevance=qrels, measures=written, relevance_level=level)
+    except (ImportError, AttributeError, TypeError):
+        pass
+    return import_module("pytrec_eval").RelevanceEvaluator(qrels, names, relevance_level=level)
+
+
+def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:
+    """Return names as trec_eval's command line has them, P.5,10 for P_5 and P_10; None where one is not known."""
+    parameters: dict[str, list[str]] = {}
+    for name in names:
+        stem, _, parameter = (name, "", "") if name in known else name.rpartition("_")
+        if stem not in known or (stem != name and re.fullmatch(r"[0-9]+(\.[0-9]+)?", parameter) is None):
+            return None
+        parameters.setdefault(stem, []).extend([parameter] if parameter else [])
+    return {f"{stem}.{','.join(sorted(given))}" if given else stem for stem, given in parameters.items()}
 
 
 def delegate(measures: Sequence[Measure], rankings: Sequence[Ranking]) -> list[list[float]]:
