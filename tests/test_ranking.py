@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from unittest.mock import patch
 
 import hypothesis.strategies as st
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import pytrec_eval
 from hypothesis import given
 
+import permed_measures.ranking as ranking_module
 from permed_measures import InputError, rank, rank_list
 from permed_measures.ranking import Ranking, order
 from tests.conftest import queries
@@ -31,17 +33,34 @@ def ranks_slowly(scores, grades):
     return sorted((places[doc_id], grade) for doc_id, grade in grades.items() if doc_id in places)
 
 
-@given(queries())
-def test_rank_is_the_place_in_the_sorted_list(query):
+# generated lists are short; with 0 they are ranked the way long ones are
+both_ways = pytest.mark.parametrize("short", [0, ranking_module._SHORT])  # noqa: SLF001  (the bound between two ways)
+
+
+@both_ways
+@given(query=queries())
+def test_rank_is_the_place_in_the_sorted_list(short, query):
     grades, scores = query
-    assert rank(scores, grades).ranked == ranks_slowly(scores, grades)
+    with patch.object(ranking_module, "_SHORT", short):
+        assert rank(scores, grades).ranked == ranks_slowly(scores, grades)
 
 
-@given(queries(max_docs=40), st.integers(1, 12))
-def test_a_depth_changes_nothing_above_it(query, depth):
+@both_ways
+@given(query=queries(max_docs=40), depth=st.integers(1, 12))
+def test_a_depth_changes_nothing_above_it(short, query, depth):
     grades, scores = query
     expected = [hit for hit in ranks_slowly(scores, grades) if hit[0] <= depth]
-    assert rank(scores, grades, depth=depth).hits(depth) == expected
+    with patch.object(ranking_module, "_SHORT", short):
+        assert rank(scores, grades, depth=depth).hits(depth) == expected
+
+
+@both_ways
+@given(query=queries())
+def test_ties_are_counted_alike(short, query):
+    _, scores = query
+    single = [float32(score) for score in scores.values()]
+    with patch.object(ranking_module, "_SHORT", short):
+        assert rank(scores, {}).tied(None) == sum(single.count(score) > 1 for score in single)
 
 
 @given(queries(max_docs=30), st.integers(1, 12))
