@@ -236,7 +236,7 @@ def _gains(measure: Measure) -> dict[float, float] | None:
 
 def _fits(rankings: Sequence[Ranking], gains: dict[float, float] | None) -> bool:
     """Whether pytrec_eval can take all grades, or the gains they stand for, as they are."""
-    grades = {grade for ranking in rankings for grade in ranking.grades}
+    grades: set[float] = set().union(*[ranking.judged for ranking in rankings])
     return _fit(grades if gains is None else {gains.get(grade, grade) for grade in grades})
 
 
@@ -257,7 +257,8 @@ def _named(ranking: Ranking, depth: int | None, *, needs_missed: bool) -> dict[s
         _name(rank): grade for rank, grade in (ranking.ranked if needs_missed else ranking.hits(depth))
     }
     if needs_missed:
-        named.update(zip(map(_missed_name, range(len(ranking.missed))), ranking.missed, strict=True))
+        missed = ranking.missed
+        named.update(zip(map(_missed_name, range(len(missed))), missed, strict=True))
     return named
 
 

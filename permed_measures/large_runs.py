@@ -17,8 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-import numpy as np
-
 from permed_measures.errors import HostError, InputError, require
 from permed_measures.ranking import Grades, Ranking
 from permed_measures.readers import beir, csv_table, format_of, jsonl_rows, parquet, trec
@@ -155,6 +153,8 @@ def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
 
 
 def _has_plain_lines(source: Source, delimiter: bytes, *, quotes: bool) -> bool:
+    import numpy as np  # noqa: PLC0415  (only for large files)
+
     last = b""
     with source.open() as file:
         for piece in _overlapping(file):
@@ -192,6 +192,8 @@ def _trec(source: Source) -> Iterator[_Rows]:
 
 def _is_regular(path: Path, delimiter: bytes) -> bool:
     """Whether a file has no white space but single delimiters and line feeds between fields."""
+    import numpy as np  # noqa: PLC0415  (only for large files)
+
     others = [char for char in (b" ", b"\t", b"\v", b"\f", b"\r", b"\0") if char != delimiter]
     last = b""
     with path.open("rb") as file:
@@ -264,6 +266,8 @@ class _Engine:
 
     def top(self, depth: int) -> dict[str, Ranking]:
         """Rank the first documents of each query."""
+        import numpy as np  # noqa: PLC0415  (only for large files)
+
         # one more than asked, to see whether the last one is tied
         first = f"max({{'s': {_SCORE}, 'd': d}}, {depth + 1}) AS top"
         found = {}
@@ -300,6 +304,8 @@ class _Engine:
 
     def _by_query(self, join: str, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield query id, number of documents and the columns asked for, when nothing is wrong with the query."""
+        import numpy as np  # noqa: PLC0415  (only for large files)
+
         names = [column.rpartition(" AS ")[2] for column in columns]
         answer = self.connection.execute(
             f"SELECT q, count(*) AS n, {self.rows.faults} AS faults, {_HASHES}, {', '.join(columns)} "  # noqa: S608  (quoted)
@@ -340,6 +346,8 @@ def _check_numbers(ascending: Any) -> None:  # noqa: ANN401  (numpy's)
 
 def _places(ascending: Any, hits: Any) -> list[tuple[float, str, int, int]]:  # noqa: ANN401  (numpy's)
     """Return score, id, rank of the first document with this score, and number of documents with it."""
+    import numpy as np  # noqa: PLC0415  (only for large files)
+
     if not len(hits):
         return []
     scores = np.array([hit["s"] for hit in hits], dtype=np.float32)

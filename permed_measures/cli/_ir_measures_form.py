@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import ir_measures
-from ir_measures import Measure, Metric
+from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean, require
 from permed_measures.evaluate import evaluate
@@ -24,6 +24,9 @@ from permed_measures.readers import read_qrels, read_run
 _PLACES = 4
 _SAFE_PLACES = 10
 _SUMMARY = "all"
+
+Value = tuple[str, str, float]
+"""Query, measure as it prints, value."""
 
 
 def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
@@ -37,15 +40,17 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
     measures = list(dict.fromkeys(parse_all(options.measures)))
     qrels = _qrels(options.qrels, commands)
     show = _shown(options)
-    aggregators = {measure: measure.aggregator() for measure in measures}
-    values = _by_provider(options, measures, qrels) if options.provider else _by_us(options, measures, qrels)
-    for metric in values:
-        aggregators[metric.measure].add(metric.value)
+    compute = _by_provider if options.provider else _by_us
+    # by name: ir_measures makes a measure's hash from its print, every time
+    names = list(map(str, measures))
+    aggregators = dict(zip(names, [measure.aggregator() for measure in measures], strict=True))
+    for query_id, name, value in compute(options, measures, qrels):
+        aggregators[name].add(value)
         if options.by_query:
-            show(metric)
+            show(query_id, name, value)
     if not options.no_summary:
-        for measure in measures:
-            show(Metric(_SUMMARY, measure, aggregators[measure].result()))
+        for name in names:
+            show(_SUMMARY, name, aggregators[name].result())
 
 
 def _qrels(path: str, commands: Sequence[str]) -> Qrels:
@@ -70,27 +75,28 @@ def _check_exists(path: str, commands: Sequence[str]) -> None:
         raise InputError(msg + did_you_mean(path, commands))
 
 
-def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Metric]:
+def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Value]:
     """Yield values in ir_measures' order: the queries as they come in the run, then those that are missing there."""
     # sums depend on the order of queries in their last digits, and a large file is read without keeping it
     exact = options.by_query or options.output_format == "jsonl" or not 0 <= options.places <= _SAFE_PLACES
     run = read_run(options.run) if exact else options.run
-    columns = evaluate(qrels, run, measures).columns
+    columns = {str(measure): column for measure, column in evaluate(qrels, run, measures).columns.items()}
     answered = [query_id for query_id in run if query_id in qrels] if exact else list(qrels)
     for query_id in answered:
-        for measure in measures:
-            yield Metric(query_id, measure, columns[measure][query_id])
+        for name, column in columns.items():
+            yield query_id, name, column[query_id]
     missing = sorted(qrels.keys() - set(answered))
-    for measure in sorted(measures, key=str):
+    for name in sorted(columns):
         for query_id in missing:
-            yield Metric(query_id, measure, columns[measure][query_id])
+            yield query_id, name, columns[name][query_id]
 
 
-def _by_provider(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Metric]:
+def _by_provider(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Value]:
     """Let the provider that was asked for compute."""
     provider = ir_measures.providers.registry[options.provider]
     try:
-        yield from provider.iter_calc(measures, qrels, read_run(options.run))
+        for query_id, measure, value in provider.iter_calc(measures, qrels, read_run(options.run)):
+            yield query_id, str(measure), value
     except (ValueError, RuntimeError, AssertionError) as error:
         if isinstance(error, (InputError, ParamError, HostError)):
             raise
@@ -114,21 +120,21 @@ def _parser(commands: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _shown(options: argparse.Namespace) -> Callable[[Metric], None]:
+def _shown(options: argparse.Namespace) -> Callable[[str, str, float], None]:
     write = sys.stdout.write
     if options.output_format == "jsonl":
         if options.places != _PLACES:
             sys.stderr.write("--places is ignored when using --output jsonl\n")
 
-        def show_json(metric: Metric) -> None:
-            start = {"query_id": metric.query_id} if options.by_query else {}
-            write(json.dumps({**start, "measure": str(metric.measure), "value": metric.value}) + "\n")
+        def show_json(query_id: str, measure: str, value: float) -> None:
+            start = {"query_id": query_id} if options.by_query else {}
+            write(json.dumps({**start, "measure": measure, "value": value}) + "\n")
 
         return show_json
     number = "" if options.places == -1 else f".{options.places}f"
 
-    def show_text(metric: Metric) -> None:
-        start = f"{metric.query_id}\t" if options.by_query else ""
-        write(f"{start}{metric.measure}\t{metric.value:{number}}\n")
+    def show_text(query_id: str, measure: str, value: float) -> None:
+        start = f"{query_id}\t" if options.by_query else ""
+        write(f"{start}{measure}\t{value:{number}}\n")
 
     return show_text

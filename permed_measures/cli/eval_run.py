@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from permed_measures.cli import _tables
-from permed_measures.comparison import run_name
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.output import write_whole
@@ -96,7 +95,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
 
 def _named(paths: Sequence[str]) -> dict[str, str]:
     """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
-    for names in ([run_name(path, "") for path in paths], paths, [f"{n}: {path}" for n, path in enumerate(paths, 1)]):
+    for names in (
+        [Path(path.removesuffix(".gz")).stem for path in paths],
+        paths,
+        [f"{n}: {path}" for n, path in enumerate(paths, 1)],
+    ):
         if len(set(names)) == len(paths):
             break
     return dict(zip(names, paths, strict=True))
