@@ -112,7 +112,7 @@ def conventions(values, family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(query=tied_queries(), cutoff=st.sampled_from([1, 2, 3, 5, None]))
 def test_ties_are_exact_over_all_orders(family, query, cutoff):
     scores, grades = query
@@ -147,7 +147,7 @@ def order_by_hand(scores, ties, precision):
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")  # 1e300 as a 32-bit float
 @pytest.mark.parametrize("ties", ["trec_eval", "ascending", "input", "reverse", "listed"])
 @pytest.mark.parametrize("precision", [32, 64])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(query=queries(judged=st.integers(-2, 4)), cutoff=st.sampled_from([1, 3, None]))
 def test_every_order_agrees_with_a_plain_sort(ties, precision, query, cutoff):
     grades, scores = query
@@ -175,7 +175,7 @@ def runs(draw):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=runs(), cutoff=st.sampled_from([1, 2, 5, None]))
 def test_what_a_measure_expresses_is_what_evaluate_computes(family, data, cutoff):
     qrels, run = data

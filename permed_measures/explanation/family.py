@@ -7,6 +7,7 @@ thousands of conventions costs as much as its parts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from permed_measures.explanation.conventions import (
     thresholds_of,
     weights_of,
 )
-from permed_measures.explanation.lists import Lists, Order
+from permed_measures.explanation.lists import Lists, Order, Straddle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -218,7 +219,15 @@ class Values:
         values = _ratio(total, denominator)
         if convention.denominator == "ideal":
             values = np.minimum(values, 1.0)
-        return self._patched(values, convention, order, self._ap_span(convention, denominator))
+        retrieved = convention.denominator == "retrieved"
+        return self._patched(
+            values,
+            convention,
+            order,
+            ties.precision_sum,
+            lambda query, chosen: chosen.found if retrieved else denominator[query],
+            is_open=retrieved,
+        )
 
     def _weight(self, convention: Convention, grade: Floats) -> Floats:
         return np.ones_like(grade) if convention.weights is None else grade / convention.weights
@@ -307,28 +316,30 @@ class Values:
         by_place = np.diff(self.discount)[place] if discount is None else discount
         return self._sum(query[inside], (gain * by_place)[inside])
 
-    def _ap_span(self, convention: Convention, denominator: Floats) -> _Spans:
-        retrieved = convention.denominator == "retrieved"
-        top = 1.0 if convention.denominator == "ideal" else math.inf
-
-        def kind(grade: float) -> ties.Kind:
-            if grade >= convention.threshold:
-                return 1.0 if convention.weights is None else grade / convention.weights
-            return None if grade != grade and convention.unjudged == "after" else -1
-
-        def span(query: int, selected: ties.Selected) -> ties.Span:
-            divisor = selected.found if retrieved else denominator[query]
-            return ties.divided(ties.precision_sum(selected.groups), divisor, top)
-
-        return kind, span, retrieved
-
     def ndcg(self, convention: Convention, order: Order) -> Floats:
         """DCG of the top k over the ideal that the convention names."""
         key = (convention.gain, convention.threshold if convention.gain == "binary" else None)
         total = self._once(("dcg", order.key, *key), lambda: self._dcg(convention, order))
         ideal = self._ideal(convention, order, key)
         values = _ratio(total, ideal)
-        return self._patched(values, convention, order, self._ndcg_span(convention, ideal))
+        top = convention.ideal == "top"
+        short = convention.ideal == "short" and convention.unjudged == "after"
+
+        def denominator(query: int, chosen: ties.Selections) -> Floats | float:
+            if top:
+                return chosen.ideal
+            return self._ideals(convention, query)[chosen.length.astype(np.int64)] if short else float(ideal[query])
+
+        return self._patched(values, convention, order, ties.discounted_sum, denominator, is_open=top or short)
+
+    def _ideals(self, convention: Convention, query: int) -> Floats:
+        """Return the ideal DCG of one query at every depth up to the cut-off."""
+        lists = self.lists
+        gain = -np.sort(-self._gain(convention, lists.judged_grade[lists.judged_query == query]))
+        depth = int(self.depth)
+        padded = np.zeros(depth)
+        padded[: len(gain)] = gain[:depth]
+        return np.concatenate([[0.0], np.cumsum(padded / np.log2(np.arange(2, depth + 2)))])
 
     @staticmethod
     def _gain(convention: Convention, grade: Floats) -> Floats:
@@ -380,32 +391,6 @@ class Values:
         found: Floats = self._once(("ideal dcg", *key), made)
         return found
 
-    def _ndcg_span(self, convention: Convention, ideal: Floats) -> _Spans:
-        open_ideal = convention.ideal == "top" or (convention.ideal == "short" and convention.unjudged == "after")
-        judged: dict[int, list[float]] = {}
-
-        def kind(grade: float) -> ties.Kind:
-            gain = float(self._gain(convention, np.array([grade]))[0])
-            if grade != grade and convention.unjudged == "after":
-                return None
-            return gain if gain > 0 else -1
-
-        def span(query: int, selected: ties.Selected) -> ties.Span:
-            divisor = ideal[query]
-            if convention.ideal == "top":
-                gains = sorted((gain for group in selected.groups for gain in group.counts), reverse=True)
-                divisor = ties.discounted_sum([ties.Group([gain], 1) for gain in gains]).best
-            elif open_ideal:
-                if query not in judged:
-                    of_query = self.lists.judged_query == query
-                    gain = self._gain(convention, self.lists.judged_grade[of_query])
-                    judged[query] = sorted(gain.tolist(), reverse=True)
-                best = judged[query][: selected.length]
-                divisor = ties.discounted_sum([ties.Group([gain], 1) for gain in best]).best
-            return ties.divided(ties.discounted_sum(selected.groups), divisor)
-
-        return kind, span, open_ideal
-
     def counts(self, convention: Convention, order: Order) -> Floats:
         """Recall and precision: relevant documents of the top k, divided as the convention says."""
         found: Floats = self._once(
@@ -416,7 +401,7 @@ class Values:
             return found / self.depth
         if convention.denominator == "length":
             values = _ratio(found, np.minimum(order.length, self.depth))
-            return self._patched(values, convention, order, self._length_span(convention))
+            return self._patched(values, convention, order, ties.count, lambda _, chosen: chosen.length, is_open=False)
         if convention.denominator == "returned":
             return _ratio(found, self._num_returned(convention, threshold).astype(np.float64))
         relevant = self._num_rel(threshold).astype(np.float64)
@@ -429,12 +414,6 @@ class Values:
             return self._sum(order.query, np.where(relevant, reach / order.size, 0.0))
         inside = relevant & (order.rank <= self.depth)
         return np.bincount(order.query[inside], minlength=self.number).astype(np.float64)
-
-    def _length_span(self, convention: Convention) -> _Spans:
-        def span(_: int, selected: ties.Selected) -> ties.Span:
-            return ties.divided(ties.Span(*[float(selected.found)] * 3), selected.length)
-
-        return _relevant_or_not(convention), span, False
 
     def reciprocal_rank(self, convention: Convention, order: Order) -> Floats:
         """1 / rank of the first relevant document, 0 below the cut-off."""
@@ -451,8 +430,7 @@ class Values:
             return values
 
         found: Floats = self._once(("rr", order.key, threshold), make)
-        kind = _relevant_or_not(convention)
-        return self._patched(found, convention, order, (kind, lambda _, chosen: ties.first_place(chosen.groups), True))
+        return self._patched(found, convention, order, ties.first_place, lambda _, __: 1.0, is_open=True)
 
     def _expected_first(self, values: Floats, relevant: Bools, order: Order) -> None:
         """Put in the mean over all orders where the first relevant document is in a tie group above the cut-off."""
@@ -477,45 +455,78 @@ class Values:
             return (np.bincount(order.query[inside], minlength=self.number) > 0).astype(np.float64)
 
         found: Floats = self._once(("hit", order.key, threshold), make)
+        # one relevant document or several: each of n counts 1/n
+        return self._patched(found, convention, order, ties.count, lambda _, chosen: chosen.found, is_open=True)
 
-        def span(_: int, selected: ties.Selected) -> ties.Span:
-            return ties.Span(*[float(selected.found > 0)] * 3)
-
-        return self._patched(found, convention, order, (_relevant_or_not(convention), span, True))
-
-    def _patched(self, values: Floats, convention: Convention, order: Order, spans: _Spans) -> Floats:
+    def _patched(  # noqa: PLR0913  (what one family hands over)
+        self,
+        values: Floats,
+        convention: Convention,
+        order: Order,
+        sums: ties.Sum,
+        denominator: Callable[[int, ties.Selections], Floats | float],
+        *,
+        is_open: bool,
+    ) -> Floats:
         """Put in the exact values of queries whose cut goes through a tie group, where the sums above leave them open.
 
-        They are open where the denominator depends on which documents are in the top k (the third part of ``spans``),
-        and where unjudged documents are taken out after the cut.
+        They are open where the denominator, too, depends on which documents are in the top k, and where unjudged
+        documents are taken out after the cut.
         """
-        kind, span, is_open = spans
-        drop = convention.unjudged == "after"
-        if not order.straddling or not order.ties or not (is_open or drop):
+        if not order.straddling or not order.ties or not (is_open or convention.unjudged == "after"):
             return values
+
+        def make() -> list[ties.Span]:
+            chosen = [self._selections(convention, straddle, sums) for straddle in order.straddling.values()]
+            return [
+                ties.NOT_GIVEN if selections is None else selections.divided(denominator(query, selections))
+                for query, selections in zip(order.straddling, chosen, strict=True)
+            ]
+
+        # expected, best and worst of one definition are found together
         definition = convention._replace(queries="qrels", empty="zero", rounding=None, ties="")
-
-        def make() -> dict[int, ties.Span]:
-            return {
-                query: ties.over(straddle, kind, lambda chosen, query=query: span(query, chosen), drop=drop)  # type: ignore[misc]  # mypy reads the default as an argument
-                for query, straddle in order.straddling.items()
-            }
-
-        # best, worst and expected of one definition are found together
-        exact = self._once(("exact", definition), make)
+        spans = self._once(("spans", definition), make)
         values = values.copy()
-        for query, found in exact.items():
-            values[query] = getattr(found, order.ties)
+        values[list(order.straddling)] = [getattr(span, order.ties) for span in spans]
+        if convention.denominator == "ideal":
+            values = np.minimum(values, 1.0)
         return values
+
+    def _selections(self, convention: Convention, straddle: Straddle, sums: ties.Sum) -> ties.Selections | None:
+        """Return every selection for the top k, computed once for all denominators and for all lists that are alike."""
+        drop = convention.unjudged == "after"
+        kinds: dict[float, ties.Kind] = {}
+
+        def kind(grade: float) -> ties.Kind:
+            if grade != grade:
+                return None if drop else -1
+            if grade not in kinds:
+                kinds[grade] = self._kind(convention, grade)
+            return kinds[grade]
+
+        def alike(group: list[float]) -> tuple[tuple[str, int], ...]:
+            return tuple(sorted(Counter(str(kind(grade)) for grade in group).items()))
+
+        groups = (*map(alike, straddle.above), alike(straddle.last), straddle.room)
+        found: ties.Selections | None = self._once(
+            ("selections", sums, drop, groups), lambda: ties.selections(straddle, kind, sums, drop=drop)
+        )
+        return found
+
+    def _kind(self, convention: Convention, grade: float) -> ties.Kind:
+        """Return what matters of a grade: what it counts, or -1 where it is not relevant."""
+        if convention.family == "ndcg":
+            gain = float(self._gain(convention, np.array([grade]))[0])
+            return gain if gain > 0 else -1
+        if grade < convention.threshold:
+            return -1
+        return 1.0 if convention.weights is None else grade / convention.weights
 
 
 _ORDER_AXES = ("duplicates", "precision", "ties", "unjudged")
 _MEAN_AXES = ("queries", "empty", "rounding")
 _ANY_GAIN = math.ulp(0.0)
 """As a threshold: any grade above 0."""
-
-_Spans = tuple[Callable[[float], ties.Kind], Callable[[int, ties.Selected], ties.Span], bool]
-"""What matters of a grade, the value of a query for one selection of its top k, whether that is needed at all."""
 
 _FAMILIES: dict[str, Callable[[Values, Convention, Order], Floats]] = {
     "map": Values.average_precision,
@@ -532,15 +543,6 @@ def _only_counts(convention: Convention) -> bool:
     return convention.family in ("recall", "hit") or (
         convention.family == "precision" and convention.denominator == "k"
     )
-
-
-def _relevant_or_not(convention: Convention) -> Callable[[float], ties.Kind]:
-    def kind(grade: float) -> ties.Kind:
-        if grade >= convention.threshold:
-            return 1.0
-        return None if grade != grade and convention.unjudged == "after" else -1
-
-    return kind
 
 
 def _mean(values: Floats, mask: Bools) -> float:

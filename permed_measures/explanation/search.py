@@ -281,7 +281,7 @@ def _end(
                 f"({close.words})"
             )
         return matches[0].convention, f"{target:.{places}f}", notes
-    if ":" in text:
+    if re.match(r"[^(:]+:", text):
         tool, cutoff = find(text)
         return tool.convention(cutoff), tool.label(cutoff), [f"{tool.label(cutoff)}: {tool.source}"]
     convention = convention_of(text)
@@ -341,27 +341,33 @@ class _Space:
             family, cutoff = about
             values = self.values(cutoff)
             groups: dict[float, list[Convention]] = {}
+            exact: dict[float, float] = {}
             count = 0
             for convention, value in values.family(family):
-                groups.setdefault(round(value, _SAME), []).append(convention)
+                key = round(value, _SAME)
+                groups.setdefault(key, []).append(convention)
+                exact.setdefault(key, value)
                 count += 1
             by_value: dict[float, list[Tool]] = {}
             for tool in tools_of(family, cutoff):
                 convention = tool.convention(cutoff)
                 mean = values.mean(convention)
                 if mean == mean:
-                    by_value.setdefault(round(mean, _SAME), []).append(tool)
-                    groups.setdefault(round(mean, _SAME), [convention])
+                    key = round(mean, _SAME)
+                    by_value.setdefault(key, []).append(tool)
+                    groups.setdefault(key, [convention])
+                    exact.setdefault(key, mean)
             found = [
-                self._combination(min(group, key=_cost), len(group) - 1, by_value.get(value, ()))
-                for value, group in groups.items()
+                self._combination(min(group, key=_cost), exact[key], len(group) - 1, by_value.get(key, ()))
+                for key, group in groups.items()
             ]
             self._families[about] = sorted(found, key=lambda combination: _cost(combination.convention))
             self._counts[about] = count
         return self._families[about]
 
-    def _combination(self, convention: Convention, others: int, tools: Sequence[Tool]) -> Combination:
-        value = self.values(convention.cutoff).mean(convention)
+    def _combination(
+        self, convention: Convention, value: float, others: int = 0, tools: Sequence[Tool] = ()
+    ) -> Combination:
         measure = measure_of(convention, self.lists.distinct_grades)
         return Combination(convention, value, measure, tuple(tools), others)
 
@@ -393,10 +399,9 @@ class _Space:
                 if (family, cutoff) in abouts or (cutoff is None and FAMILIES[family].needs_cutoff):
                     continue
                 values = self.values(cutoff)
+                means = [(convention, values.mean(convention)) for convention in values.definitions(family)]
                 found += [
-                    self._combination(convention, 0, ())
-                    for convention in values.definitions(family)
-                    if _meets(values.mean(convention), target, decimals) == "rounded"
+                    self._combination(c, mean) for c, mean in means if _meets(mean, target, decimals) == "rounded"
                 ]
         return tuple(_minimal(sorted(found, key=lambda c: _cost(c.convention))))
 

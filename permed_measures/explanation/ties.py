@@ -9,23 +9,31 @@ is again a list whose groups are whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import comb, log2
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from permed_measures.explanation.lists import Straddle
+
+if TYPE_CHECKING:
+    from permed_measures.explanation.lists import Floats
 
 MOST_SELECTIONS = 20_000
 """Where more selections than this would have to be counted for one query, its value is not given."""
 
 
 class Span(NamedTuple):
-    """What a value can be, over all orders."""
+    """What a sum can be, over all orders."""
 
     expected: float
     best: float
     worst: float
+
+
+NOT_GIVEN = Span(math.nan, math.nan, math.nan)
 
 
 class Group(NamedTuple):
@@ -35,48 +43,71 @@ class Group(NamedTuple):
     size: int
 
 
-NOT_GIVEN = Span(math.nan, math.nan, math.nan)
-
 Kind = float | None
 """What matters of a document: None unjudged (where that matters), -1 not relevant, else what it counts."""
 
-
-class Selected(NamedTuple):
-    """One selection of documents for the top k: its probability, its groups, what else a denominator may need."""
-
-    probability: float
-    groups: list[Group]
-    found: int
-    length: int
+Sum = Callable[[Sequence[Group], int, int], Span]
+"""Sums over whole groups that stand below so many documents, so many of them relevant."""
 
 
-def selections(straddle: Straddle, kind: Callable[[float], Kind], *, drop: bool) -> Iterator[Selected]:
-    """Yield every selection that differs; ``drop`` takes documents of kind None out of the list after the cut.
+class Selections(NamedTuple):
+    """Every selection of documents for the top k that differs, one place in each array."""
 
-    ``kind`` maps a grade (NaN: unjudged) to what matters of it; a relevant document may count 0.
+    probability: Floats
+    expected: Floats
+    best: Floats
+    worst: Floats
+    found: Floats
+    """How many relevant documents are in the top k."""
+    length: Floats
+    """How many documents are."""
+    ideal: Floats
+    """The DCG of the top k, re-sorted."""
+
+    def divided(self, denominator: Floats | float) -> Span:
+        """Return the value over all selections and orders, the sums divided; nothing to divide by means 0."""
+        divisor = np.broadcast_to(np.asarray(denominator, dtype=np.float64), self.found.shape)
+        shares = [
+            np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0)
+            for sums in (self.expected, self.best, self.worst)
+        ]
+        return Span(float(self.probability @ shares[0]), float(shares[1].max()), float(shares[2].min()))
+
+
+def selections(straddle: Straddle, kind: Callable[[float], Kind], sums: Sum, *, drop: bool) -> Selections | None:
+    """Compute the sums of every selection; None where there are too many.
+
+    ``kind`` maps a grade (NaN: unjudged) to what matters of it; a relevant document may count 0. ``drop`` takes
+    documents of kind None out of the list after the cut.
     """
+    kinds: dict[Kind, int] = {}
+    for grade in straddle.last:
+        of_grade = kind(grade)
+        kinds[of_grade] = kinds.get(of_grade, 0) + 1
+    if _number(kinds, straddle.room) > MOST_SELECTIONS:
+        return None
     above = [_group([kind(grade) for grade in group], drop=drop) for group in straddle.above]
-    kinds: dict[Kind, int] = {}
-    for grade in straddle.last:
-        of_grade = kind(grade)
-        kinds[of_grade] = kinds.get(of_grade, 0) + 1
+    start, found = sum(group.size for group in above), sum(len(group.counts) for group in above)
+    before = sums(above, 0, 0)
+    gains = [gain for group in above for gain in group.counts]
     whole = comb(len(straddle.last), straddle.room)
+    rows = []
     for ways, chosen in _choose(list(kinds.items()), straddle.room):
-        groups = [*above, _group(chosen, drop=drop)]
-        found = sum(len(group.counts) for group in groups)
-        yield Selected(ways / whole, groups, found, sum(group.size for group in groups))
+        group = _group(chosen, drop=drop)
+        below = sums([group], start, found)
+        best = sorted([*gains, *group.counts], reverse=True) if sums is discounted_sum else ()
+        ideal = discounted_sum([Group([gain], 1) for gain in best]).best
+        summed = [first + second for first, second in zip(before, below, strict=True)]
+        rows.append((ways / whole, *summed, found + len(group.counts), start + group.size, ideal))
+    return Selections(*np.array(rows, dtype=np.float64).T)
 
 
-def too_many(straddle: Straddle, kind: Callable[[float], Kind]) -> bool:
-    """Whether there are more selections than are counted."""
-    kinds: dict[Kind, int] = {}
-    for grade in straddle.last:
-        of_grade = kind(grade)
-        kinds[of_grade] = kinds.get(of_grade, 0) + 1
-    ways = [1] + [0] * straddle.room
+def _number(kinds: Mapping[Kind, int], room: int) -> int:
+    """How many selections differ."""
+    ways = [1] + [0] * room
     for count in kinds.values():
-        ways = [sum(ways[max(0, total - count) : total + 1]) for total in range(straddle.room + 1)]
-    return ways[-1] > MOST_SELECTIONS
+        ways = [sum(ways[max(0, total - count) : total + 1]) for total in range(room + 1)]
+    return ways[-1]
 
 
 def _choose(kinds: list[tuple[Kind, int]], room: int) -> Iterator[tuple[int, list[Kind]]]:
@@ -97,26 +128,13 @@ def _group(kinds: Sequence[Kind], *, drop: bool) -> Group:
     return Group([kind for kind in kinds if kind is not None and kind >= 0], size)
 
 
-def over(straddle: Straddle, kind: Callable[[float], Kind], value: Callable[[Selected], Span], *, drop: bool) -> Span:
-    """Combine the values of all selections."""
-    if too_many(straddle, kind):
-        return NOT_GIVEN
-    expected, best, worst = [], -math.inf, math.inf
-    for selected in selections(straddle, kind, drop=drop):
-        span = value(selected)
-        expected.append(selected.probability * span.expected)
-        best, worst = max(best, span.best), min(worst, span.worst)
-    return Span(math.fsum(expected), best, worst)
-
-
-def precision_sum(groups: Sequence[Group]) -> Span:
+def precision_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:
     """Sum precision times count over relevant documents of whole groups: the numerator of average precision.
 
     >>> precision_sum([Group([1.0], 2)])        # at rank 1 or at rank 2: (1 + 1/2) / 2
     Span(expected=0.75, best=1.0, worst=0.5)
     """
     expected = best = worst = 0.0
-    start = found = 0
     for counts, size in groups:
         number = len(counts)
         if number:
@@ -134,14 +152,13 @@ def precision_sum(groups: Sequence[Group]) -> Span:
     return Span(expected, best, worst)
 
 
-def discounted_sum(groups: Sequence[Group]) -> Span:
+def discounted_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:  # noqa: ARG001  (one signature)
     """Sum discounted gains over whole groups: DCG.
 
     >>> discounted_sum([Group([2.0], 1), Group([1.0], 2)]).best      # 2/log2(2) + 1/log2(3)
     2.6309297535714578
     """
     expected = best = worst = 0.0
-    start = 0
     for gains, size in groups:
         if gains:
             expected += sum(gains) / size * (_discounts(start + size) - _discounts(start))
@@ -158,13 +175,14 @@ def _discounts(depth: int) -> float:
     return math.fsum(1 / log2(place + 1) for place in range(1, depth + 1))
 
 
-def first_place(groups: Sequence[Group]) -> Span:
+def first_place(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:
     """Return the reciprocal rank of the first relevant document of whole groups.
 
     >>> first_place([Group([], 1), Group([1.0], 2)])      # at rank 2 or 3: (1/2 + 1/3) / 2
     Span(expected=0.41666666666666663, best=0.5, worst=0.3333333333333333)
     """
-    start = 0
+    if found:
+        return Span(0.0, 0.0, 0.0)  # it stands above
     for counts, size in groups:
         number = len(counts)
         if number:
@@ -177,8 +195,6 @@ def first_place(groups: Sequence[Group]) -> Span:
     return Span(0.0, 0.0, 0.0)
 
 
-def divided(span: Span, denominator: float, top: float = math.inf) -> Span:
-    """Divide all three by the same number; nothing to divide by means 0."""
-    if denominator <= 0:
-        return Span(0.0, 0.0, 0.0)
-    return Span(*(min(value / denominator, top) for value in span))
+def count(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:  # noqa: ARG001  (one signature)
+    """Count the relevant documents of whole groups: the same in every order."""
+    return Span(*[float(sum(len(counts) for counts, _ in groups))] * 3)

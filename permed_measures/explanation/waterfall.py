@@ -12,9 +12,11 @@ from permed_measures.explanation.conventions import AXES, FAMILIES, Convention, 
 from permed_measures.explanation.family import Values
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.lists import Floats
+    from permed_measures.explanation.lists import Bools, Floats
 
 _MOST_CHANGED = 5
+_SAME = 1e-12
+"""Room for the order of additions."""
 
 
 class Moved(NamedTuple):
@@ -132,14 +134,11 @@ def _moved(
     values_at: Callable[[int | None], Values], here: Convention, after: Convention
 ) -> tuple[tuple[Moved, ...], int]:
     """Return the queries that change the mean most, and how many changed at all."""
-    both = [values_at(convention.cutoff).counted(convention) for convention in (here, after)]
-    shares = []
-    for values, mask in both:
-        share: Floats = np.where(mask, values, 0.0) / max(int(mask.sum()), 1)
-        shares.append(share)
-    change = shares[1] - shares[0]
-    (before, counted_before), (later, counted_later) = both
-    differs = (counted_before != counted_later) | (counted_before & (np.abs(later - before) > 1e-12))  # noqa: PLR2004  (room for the order of additions)
+    (before, counted_before), (later, counted_later) = (
+        values_at(convention.cutoff).counted(convention) for convention in (here, after)
+    )
+    change = _shares(before, counted_before, later, counted_later)
+    differs = (counted_before != counted_later) | (counted_before & (np.abs(later - before) > _SAME))
     query_ids = values_at(here.cutoff).lists.query_ids
     places = sorted(np.flatnonzero(differs).tolist(), key=lambda place: (-abs(change[place]), place))
     moved = tuple(
@@ -152,3 +151,19 @@ def _moved(
         for place in places[:_MOST_CHANGED]
     )
     return moved, len(places)
+
+
+def _shares(before: Floats, counted_before: Bools, later: Floats, counted_later: Bools) -> Floats:
+    """Return what each query adds to the change of the mean; together they add up to it.
+
+    A query that counts on both sides adds its own change, one that leaves or joins its distance from the mean of those.
+    """
+    both = counted_before & counted_later
+    number = max(int(both.sum()), 1)
+    mean_before = float(before[both].sum()) / number
+    mean_later = float(later[both].sum()) / number
+    shares: Floats = np.where(both, (later - before) / number, 0.0)
+    leaving, joining = counted_before & ~both, counted_later & ~both
+    shares[leaving] = (mean_before - before[leaving]) / counted_before.sum()
+    shares[joining] = (later[joining] - mean_later) / counted_later.sum()
+    return shares
