@@ -271,7 +271,7 @@ class _Engine:
         # one more than asked, to see whether the last one is tied
         first = f"max({{'s': {_SCORE}, 'd': d}}, {depth + 1}) AS top"
         found = {}
-        for query_id, num_ret, top in self._by_query("", first):
+        for query_id, num_ret, top in self._by_query(self.rows.sql, first):
             grades = self.qrels.get(query_id, {})
             ranked = [(place, grades[row["d"]]) for place, row in enumerate(top[:depth], 1) if row["d"] in grades]
             ascending = np.array([row["s"] for row in top[::-1]], dtype=np.float32)
@@ -283,10 +283,11 @@ class _Engine:
         """Rank the judged documents of each query among all of its documents."""
         pairs = [(query_id, doc_id) for query_id, grades in self.qrels.items() for doc_id in grades]
         self._load("judged", pairs, "VARCHAR")
-        hits = f"coalesce(list({{'s': {_SCORE}, 'd': d}}) FILTER (WHERE judged_q IS NOT NULL), []) AS hits"
-        join = "LEFT JOIN judged ON q = judged_q AND d = judged_v"
+        hits = f"coalesce(list({{'s': {_SCORE}, 'd': d}}) FILTER (WHERE judged), []) AS hits"
+        # not a join: DuckDB would take the file for the smaller side, and keep it in memory
+        judged_rows = f"(SELECT *, (q, d) IN (SELECT (judged_q, judged_v) FROM judged) AS judged FROM {self.rows.sql})"  # noqa: S608  (quoted)
         found, places, tied = {}, {}, []
-        for query_id, num_ret, scores, returned in self._by_query(join, f"list({_SCORE}) AS scores", hits):
+        for query_id, num_ret, scores, returned in self._by_query(judged_rows, f"list({_SCORE}) AS scores", hits):
             scores.sort()
             _check_numbers(scores)
             judged = self.qrels.get(query_id, {}).values()
@@ -302,18 +303,21 @@ class _Engine:
             )
         return found
 
-    def _by_query(self, join: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+    def _by_query(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield query id, number of documents and the columns asked for, when nothing is wrong with the query."""
         import numpy as np  # noqa: PLC0415  (only for large files)
 
         names = [column.rpartition(" AS ")[2] for column in columns]
         answer = self.connection.execute(
             f"SELECT q, count(*) AS n, {self.rows.faults} AS faults, {_HASHES}, {', '.join(columns)} "  # noqa: S608  (quoted)
-            f"FROM {self.rows.sql} {join} GROUP BY q"
+            f"FROM {table} GROUP BY q"
         ).fetchnumpy()
         taken = [answer[name] for name in ("q", "n", "faults", "high", "low", *names)]
+        eight = np.uint64(8)
         for query_id, num_ret, faults, high, low, *rest in zip(*taken, strict=True):
-            hashes = high.astype(np.uint64) << np.uint64(8) | low
+            hashes = high.astype(np.uint64)
+            hashes <<= eight
+            hashes |= low
             hashes.sort()
             twice = (hashes[1:] == hashes[:-1]).any()
             if faults or twice or not isinstance(query_id, str) or not query_id or query_id.startswith("#"):
@@ -326,8 +330,8 @@ class _Engine:
             return {}
         self._load("tied", list(dict.fromkeys(tied)), "FLOAT")
         answer = self.connection.execute(
-            f"SELECT q, tied_v, list(d) FROM {self.rows.sql} JOIN tied ON q = tied_q AND {_SCORE} = tied_v "  # noqa: S608  (quoted)
-            "GROUP BY q, tied_v"
+            f"SELECT q, {_SCORE} AS score, list(d) FROM {self.rows.sql} "  # noqa: S608  (quoted)
+            f"WHERE (q, {_SCORE}) IN (SELECT (tied_q, tied_v) FROM tied) GROUP BY q, score"
         ).fetchall()
         return {(query_id, score): doc_ids for query_id, score, doc_ids in answer}
 
