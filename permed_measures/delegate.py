@@ -18,7 +18,7 @@ from ir_measures import Measure
 
 from permed_measures.errors import InputError
 from permed_measures.measures import own
-from permed_measures.measures.base import NOT_GIVEN
+from permed_measures.measures.base import NOT_GIVEN, RankingMeasure
 from permed_measures.ranking import Ranking
 
 _BATCH = 4096
@@ -103,9 +103,9 @@ _CALLS: dict[str, Callable[[Measure], _Call]] = {
 
 def delegates(measure: Measure) -> bool:
     """Whether pytrec_eval computes this measure for us."""
-    if measure.NAME == "nDCG":
-        return bool(measure["dcg"] == "log2")
-    return measure.NAME in _CALLS and own(measure) is None and not hasattr(measure, "runtime_impl")
+    if isinstance(measure, RankingMeasure) or measure.NAME not in _CALLS or hasattr(measure, "runtime_impl"):
+        return False
+    return bool(measure.NAME != "nDCG" or measure["dcg"] == "log2")
 
 
 def zero_without_hits(measures: Iterable[Measure]) -> bool:

@@ -237,6 +237,14 @@ def test_huge_grades_do_not_reach_trec_evals_arrays():
     assert result.means == {AP: 1.0, nDCG @ 2: pytest.approx((1 + 1e9 / discount) / (1e9 + 1 / discount), abs=1e-12)}
 
 
+def test_our_own_linear_ndcg_is_the_hosts():
+    from permed_measures.measures import DEFINED
+
+    qrels, run = {"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}
+    for ours, theirs in ((DEFINED["nDCG"], nDCG), (DEFINED["nDCG"] @ 1, nDCG @ 1)):
+        assert list(evaluate(qrels, run, [ours]).means.values()) == list(evaluate(qrels, run, [theirs]).means.values())
+
+
 def test_custom_gains():
     qrels, run = {"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}
     for high in (5, 5.5):
