@@ -312,12 +312,7 @@ MUTATIONS = (
         "level = 1 if threshold else max(1, math.ceil(self.rel))",
         "level = 1",
     ),
-    Mutation(
-        "delegate: missed documents forgotten",
-        "delegate.py",
-        "    if needs_missed:\n        named.update",
-        "    if False:\n        named.update",
-    ),
+    Mutation("delegate: missed documents forgotten", "delegate.py", "missed = ranking.missed\n", "missed = []\n"),
     Mutation(
         "delegate: judged_only forgotten",
         "delegate.py",
@@ -405,8 +400,11 @@ def _try(mutation: Mutation | None, expectations: Path) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _copy(folder)
-        if mutation is not None:
-            mutation.apply(folder / "permed_measures")
+        try:
+            if mutation is not None:
+                mutation.apply(folder / "permed_measures")
+        except ValueError as error:
+            return False, str(error)
         command = [sys.executable, "-m", "compat.mutations", str(expectations)]
         environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
