@@ -10,7 +10,7 @@ from math import log2
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from permed_measures import evaluate
 from permed_measures.explanation.conventions import FAMILIES, Convention
@@ -105,6 +105,10 @@ def tied_queries(draw):
     return scores, {doc_id: draw(st.sampled_from([-1, 0, 1, 2, 3])) for doc_id in judged}
 
 
+WEIGHTS_WITHIN_THE_CUT = ({"d0": 2.0, "d1": 1.0, "d2": 1.0, "d3": 1.0}, {"d0": 0, "d1": 1, "d2": 3, "d3": 0})
+"""The cut goes through a group whose relevant documents weigh differently: the heavier one stands better at rank 3."""
+
+
 def conventions(values, family):
     for definition in values.definitions(family):
         for unjudged in ("kept", "removed", "after"):
@@ -114,6 +118,7 @@ def conventions(values, family):
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=40)
 @given(query=tied_queries(), cutoff=st.sampled_from([1, 2, 3, 5, None]))
+@example(query=WEIGHTS_WITHIN_THE_CUT, cutoff=3)
 def test_ties_are_exact_over_all_orders(family, query, cutoff):
     scores, grades = query
     if cutoff is None and FAMILIES[family].needs_cutoff:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -12,13 +13,13 @@ from permed_measures.explanation.search import Combination, Explanation
 from permed_measures.explanation.waterfall import Waterfall
 from permed_measures.markup import html_lines, html_page, html_section
 
-_WIDTH = 860
-_LABEL = 330
+_WIDTH = 1100
+_LABEL = 430
 _RIGHT = 84
 _ROW = 30
 _TOP = 8
 _AXIS = 26
-_LONGEST = 52
+_LONGEST = 62
 _STYLE = """
 svg text.name { text-anchor: end; }
 svg text.value { text-anchor: start; }
@@ -122,23 +123,26 @@ class _Scale:
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:
         low, high = min(values), max(values)
         room = (high - low) * 0.05 or 0.05
-        self.low, self.high = low - room, high + room
+        self.low, self.high = max(low - room, 0.0), high + room
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
-    def ticks(self) -> list[str]:
-        """Draw five lines with their values."""
-        return [f"{self.low + (self.high - self.low) * place / 4:.4f}" for place in range(5)]
+    def ticks(self) -> list[float]:
+        """Return some round values within the range."""
+        rough = (self.high - self.low) / 6
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+        return [place * step for place in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
 def _axis(scale: _Scale, bottom: float) -> list[str]:
     parts = []
-    for shown in scale.ticks():
-        x = scale(float(shown))
+    for value in scale.ticks():
+        x = scale(value)
         parts.append(f'<line class="grid" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{bottom:.1f}"/>')
-        parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 16:.1f}">{shown}</text>')
+        parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 16:.1f}">{value:.4g}</text>')
     return parts
 
 
