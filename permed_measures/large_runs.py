@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from permed_measures.errors import HostError, InputError, require
 from permed_measures.ranking import Grades, Ranking
 from permed_measures.readers import beir, csv_table, format_of, jsonl_rows, parquet, trec
 from permed_measures.readers.rows import pick
 from permed_measures.readers.source import Source
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 LARGE = 8 << 20
 """Smaller files are read faster than the engine starts. A gzip file counts four times its size."""
@@ -60,7 +62,7 @@ def rankings(
         duckdb = require("duckdb", extra="cli")
     except HostError:
         return None
-    with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder, duckdb.connect() as connection:
+    with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder, parquet.connected(duckdb) as connection:
         connection.execute(f"SET temp_directory = {_text(folder)}")
         connection.execute("SET preserve_insertion_order = false")
         for opened in _ways_to_read(source, module, connection, Path(folder)):
@@ -146,10 +148,16 @@ def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
     if len(set(names)) != len(names):
         raise _Doubt
     types = {name: "DOUBLE" if name == score else "VARCHAR" for name in names}
-    with parquet.plain_path(source.path) as path, ThreadPoolExecutor(1) as reader:
+    with parquet.plain_path(source.path) as path, _one_thread() as reader:
         regular = reader.submit(_has_plain_lines, source, delimiter.encode(), quotes=module is beir)
         table = _read_csv(path, delimiter, types, "quote='', escape='', header=true", source)
         yield _Rows(_select(*map(parquet.quoted, (query, doc, score)), table), _faults(), regular)
+
+
+def _one_thread() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (only for large files)
+
+    return ThreadPoolExecutor(1)
 
 
 def _has_plain_lines(source: Source, delimiter: bytes, *, quotes: bool) -> bool:
@@ -185,7 +193,7 @@ def _trec(source: Source) -> Iterator[_Rows]:
     delimiter = b"\t" if b"\t" in line else b" "
     if source.is_gzip or len(line.split(delimiter)) != len(line.split()):
         raise _Doubt
-    with parquet.plain_path(source.path) as path, ThreadPoolExecutor(1) as reader:
+    with parquet.plain_path(source.path) as path, _one_thread() as reader:
         regular = reader.submit(_is_regular, source.path, delimiter)
         yield _Rows(_trec_rows(path, delimiter.decode()), regular=regular)
 

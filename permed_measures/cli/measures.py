@@ -10,11 +10,11 @@ import ir_measures
 from ir_measures import Measure
 
 from permed_measures.cli import _tables
+from permed_measures.definitions import definition
 from permed_measures.delegate import delegates
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.measures import DEFINED, own
 from permed_measures.measures.base import NOT_GIVEN, Param, RankingMeasure
-from permed_measures.report.words import definition
 
 
 @click.command(short_help="List the measures, or describe one.")

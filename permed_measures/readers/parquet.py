@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from permed_measures.errors import InputError, require
@@ -34,11 +35,19 @@ def what_is(source: Source) -> str | None:
     """Return whether the columns are those of qrels or of a run."""
     duckdb = require("duckdb", extra="cli")
     try:
-        with plain_path(source.path) as path, duckdb.connect() as connection:
+        with plain_path(source.path) as path, connected(duckdb) as connection:
             described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
     except duckdb.Error as error:
         raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
     return what_columns_are([row[0] for row in described])
+
+
+@contextmanager
+def connected(duckdb: ModuleType) -> Iterator[Any]:
+    """Open DuckDB without the progress bar that it would print among our output."""
+    with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
+        yield connection
 
 
 @contextmanager
@@ -86,7 +95,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
         raise source.error(msg)
     table = Groups(source)
     try:
-        with plain_path(source.path) as path, duckdb.connect() as connection:
+        with plain_path(source.path) as path, connected(duckdb) as connection:
             names = ", ".join(columns(connection, source, path, what))
             answer = connection.execute(f"SELECT {names} FROM read_parquet(?)", [path])  # noqa: S608  (quoted names)
             row = 0
@@ -117,7 +126,7 @@ def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:
     values = [value for _, _, value in rows]
     kind = "BIGINT" if all(isinstance(value, int) for value in values) else "DOUBLE"
     name = "relevance" if what == "qrels" else "score"
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
+    with tempfile.TemporaryDirectory() as folder, connected(duckdb) as connection:
         path = Path(folder, "table.parquet")
         try:
             connection.execute(f"CREATE TABLE t (query_id VARCHAR, doc_id VARCHAR, {name} {kind})")

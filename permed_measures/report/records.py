@@ -10,6 +10,7 @@ from typing import Any
 from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison, Table
+from permed_measures.definitions import definition
 from permed_measures.report import words
 
 _CSV_FIELDS = (
@@ -100,7 +101,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "runs": [{"name": name, "description": comparison.descriptions.get(name)} for name in comparison.names],
         "measures": [
-            {"name": label, "measure": str(measure), "definition": words.definition(measure)}
+            {"name": label, "measure": str(measure), "definition": definition(measure)}
             for measure, label in comparison.labels.items()
         ],
         "profile": None if comparison.profile is None else comparison.profile.name,

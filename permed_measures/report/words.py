@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-
 from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison
-from permed_measures.measures import own
+from permed_measures.definitions import definition
 from permed_measures.significance import POWER, Interval
 
 NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
@@ -76,14 +73,6 @@ def level(comparison: Comparison) -> str:
 def p_imp_name(comparison: Comparison) -> str:
     """Write P-imp@10."""
     return f"P-imp@{next(iter(comparison.whole.p_imp.values())).cutoff}"
-
-
-def definition(measure: Measure) -> str:
-    """Return the first sentence of what a measure says of itself."""
-    ours = own(measure)
-    described = inspect.getdoc(type(measure if ours is None else ours)) or ""
-    words = " ".join(described.strip().partition("\n\n")[0].split()).replace("`", "")
-    return re.split(r"(?<=\w\w[.)])\s", words, maxsplit=1)[0].strip().rstrip(".")
 
 
 def definitions(comparison: Comparison) -> list[str]:
