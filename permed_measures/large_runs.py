@@ -250,7 +250,7 @@ def _read_csv(path: str, delimiter: str, types: Mapping[str, str], options: str,
 
 
 def _compression(source: Source | None) -> str:
-    return "compression='gzip'" if source is not None and source.is_gzip else "compression='none'"
+    return "compression='gzip'" if source is not None and source.is_gzip else "compression='uncompressed'"
 
 
 def _picked(names: list[str]) -> tuple[str, str, str]:
