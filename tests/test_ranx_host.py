@@ -34,6 +34,7 @@ from permed_measures.measures import _host_names
 from permed_measures.measures.base import CUTOFF, DEFINED, HostName, RankingMeasure, define
 
 pytestmark = [
+    pytest.mark.full,
     # ranx's own files hold "\c" and the like: seen when they are first compiled
     pytest.mark.filterwarnings("ignore:.*invalid escape sequence:SyntaxWarning"),
     pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning"),
