@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -66,11 +66,16 @@ def rankings(
         connection.execute(f"SET temp_directory = {_text(folder)}")
         connection.execute("SET preserve_insertion_order = false")
         for opened in _ways_to_read(source, module, connection, Path(folder)):
-            with suppress(duckdb.Error, _Doubt), opened as rows:
-                engine = _Engine(connection, rows, qrels)
-                found = engine.whole() if depth is None or depth > _DEEP else engine.top(depth)
-                rows.confirm()
-                return dict(sorted(found.items()))
+            try:
+                with opened as rows:
+                    engine = _Engine(connection, rows, qrels)
+                    found = engine.whole() if depth is None or depth > _DEEP else engine.top(depth)
+                    rows.confirm()
+                    return dict(sorted(found.items()))
+            except duckdb.InterruptException:  # noqa: PERF203  (at most two rounds)
+                raise
+            except (duckdb.Error, _Doubt):
+                continue
     return None
 
 

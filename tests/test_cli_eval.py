@@ -220,6 +220,22 @@ def test_ctrl_c_ends_the_process_with_130():
     assert not Path("out.txt").exists()
 
 
+@pytest.mark.parametrize("kind", ["RuntimeError", "InterruptException"])
+def test_ctrl_c_within_duckdb_is_no_reason_to_read_on(tool, monkeypatch, kind):
+    duckdb = pytest.importorskip("duckdb")
+    from permed_measures import large_runs
+
+    def interrupted(*_):
+        message = "Query interrupted"
+        raise getattr(duckdb, kind, RuntimeError)(message)
+
+    monkeypatch.setitem(large_runs.rankings.__kwdefaults__, "large", 0)
+    monkeypatch.setattr("permed_measures.large_runs._Engine.top", interrupted)
+    code, out, err = tool("eval", "qrels.txt", "bm25.run", "-o", "table.md")
+    assert (code, out, err.strip()) == (130, "", "permed-measures: interrupted")
+    assert not Path("table.md").exists()
+
+
 def test_errors_are_one_message_and_exit_code_2(tool):
     Path("broken.run").write_text("q1 Q0 a 1 5 t\nq1 Q0 d3 1 0.5\n")
     for arguments, message in {

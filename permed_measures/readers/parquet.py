@@ -44,10 +44,17 @@ def what_is(source: Source) -> str | None:
 
 @contextmanager
 def connected(duckdb: ModuleType) -> Iterator[Any]:
-    """Open DuckDB without the progress bar that it would print among our output."""
+    """Open DuckDB without the progress bar that it would print among our output; Ctrl-C is KeyboardInterrupt again."""
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
-        yield connection
+        try:
+            yield connection
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except RuntimeError as error:  # what DuckDB makes of Ctrl-C
+            if str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            raise
 
 
 @contextmanager
