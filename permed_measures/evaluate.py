@@ -331,7 +331,7 @@ def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
         query_ids = list(qrels) if query_sets & {"qrels", "both"} else [q for q in qrels if q in run]
         if "run" in query_sets:
             query_ids += [query_id for query_id in run if query_id not in qrels]
-    if not query_ids:
+    if not query_ids or (run and qrels.keys().isdisjoint(run)):
         msg = (
             f"no query to evaluate: the qrels hold {len(qrels)} queries{_some(qrels)}, the run {len(run)}{_some(run)}, "
             "none is in both; are the query ids written alike?"

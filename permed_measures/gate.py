@@ -247,7 +247,7 @@ def _drop(comparison: Comparison, measure: Measure, max_drop: float) -> Check:
     what = f"{comparison.labels[measure]} drop <= {max_drop:g}"
     if change.difference is None:
         return Check(what, "", None, "no query is in both runs")
-    found = f"{change.difference:+.4f}"
+    found = f"{-change.difference:.4f}"
     if -change.difference <= max_drop:
         return Check(what, found, held=True)
     p = "" if change.p_adjusted is None else f" ({p_is(change.p_adjusted)})"

@@ -12,6 +12,9 @@ from permed_measures.errors import InputError
 def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file so that nobody ever sees half of it: an error or Ctrl-C leaves what was there before."""
     target = Path(path)
+    if not str(path) or target.is_dir():
+        msg = "cannot write there: it is a folder; name a file"
+        raise InputError(msg, path=path)
     data = content.encode() if isinstance(content, str) else content
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -23,6 +26,9 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         Path(name).chmod(mode)
         Path(name).replace(target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise InputError(f"cannot write there: {error.strerror}", path=target) from error
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

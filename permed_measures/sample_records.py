@@ -92,7 +92,8 @@ def _detect(source: Source) -> str:
         return by_suffix[source.suffix]
     if start[:1] in (b"{", b"["):
         return "jsonl" if start.startswith(b"{") else "json"
-    raise source.error(f"the format cannot be told from name and content; give one of {', '.join(FORMATS)}")
+    found = "the format cannot be told from name and content" if start else "the file is empty"
+    raise source.error(f"{found}; samples are read from {', '.join(FORMATS)} files")
 
 
 def _of_frame(frame: Any) -> Table:  # noqa: ANN401  (pandas' or polars')

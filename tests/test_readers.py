@@ -179,6 +179,13 @@ OTHER_FAULTS = {
     "jsonl: query twice": ("run", b'{"query_id": 1, "results": []}\n{"query_id": "1", "results": []}', 2, "query '1' "),
     "jsonl: bad id": ("run", b'{"query_id": 1, "results": [null]}', 1, "the text_id None is a JSON null"),
     "jsonl: no grade": ("qrels", b'{"query_id": 1, "relevant_texts": [{"text_id": "a"}]}', 1, "has none of the keys"),
+    "jsonl: NaN score": (
+        "run",
+        b'{"query_id": "1", "results": [{"text_id": "a", "score": NaN}]}',
+        1,
+        "the score is NaN",
+    ),
+    "jsonl: text score": ("run", b'{"query_id": "1", "results": [{"text_id": "a", "score": "x"}]}', 1, "not a number"),
     "jsonl: NaN": ("qrels", b'{"query_id": 1, "relevant_texts": {"a": NaN}}', 1, "the grade nan is not a finite"),
     "jsonl: a list": ("qrels", b'{"query_id": 1, "relevant_texts": []}\n[]', 2, "a JSON list, a line is an object"),
     "jsonl: half a character": ("run", b'{"query_id": 1, "results": ["\\ud800"]}', 1, "half a character"),

@@ -121,7 +121,17 @@ def _parse_word(word: str) -> list[Measure]:
         found = parse_trec_name(name)
         if found:
             return found
+    spelled = _in_capitals(name) if at is not None else None
+    if spelled is not None:
+        return _parse_word(f"{spelled}{given or ''}@{at}")
     raise ParamError(f"unknown measure {word!r}.{did_you_mean(name, known_names())}")
+
+
+def _in_capitals(name: str) -> str | None:
+    """Return ir_measures' spelling of a name in ranx's way of writing: map@10, ndcg@10, mrr@10."""
+    if not name.islower():
+        return None
+    return next((known for known in _by_name() if known.casefold() == name and known != name), None)
 
 
 def _literal_params(word: str, given: str) -> dict[str, Any]:
@@ -140,7 +150,8 @@ def _literal(word: str, text: str) -> Any:  # noqa: ANN401  (whatever was writte
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        msg = f"{word!r}: {text!r} is not a value; numbers, quoted strings, True, False and dicts of these are"
+        hint = "; measures are separated by spaces" if "," in text else ""
+        msg = f"{word!r}: {text!r} is not a value; numbers, quoted strings, True, False and dicts of these are{hint}"
         raise ParamError(msg) from None
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from permed_measures.readers.json_text import as_grade, as_id, first_repeated, kind, loads
+from permed_measures.readers.json_text import as_grade, as_id, as_score, first_repeated, kind, loads
 from permed_measures.readers.source import Source, shown
 
 NAME = "jsonl"
@@ -76,6 +76,9 @@ def _query(line: str, what: str) -> tuple[str, Any]:
         msg = f"text {first_repeated(text_ids)!r} stands twice in {key!r}"
         raise ValueError(msg)
     if what == "run":
+        for text_id, text in zip(text_ids, texts, strict=True):
+            if isinstance(text, dict) and text.get("score") is not None:
+                as_score(text["score"], text_id)  # not read: the order of the list is the ranking; but it must be sound
         return query_id, text_ids
     return query_id, {text_id: _grade(text, text_id) for text_id, text in zip(text_ids, texts, strict=True)}
 

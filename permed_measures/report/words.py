@@ -132,11 +132,13 @@ def conclusion(comparison: Comparison, run: str, measure: Measure) -> str:
         return f"{run} is {change.verdict} than {baseline}: {supported}"
     if change.verdict == "not shown after correction":
         return (
-            f"no difference is shown: {what}. Alone it would pass ({p_is(change.p)}), but not among "
+            f"{run} is not shown to differ from {baseline}: {what}. Alone it would pass ({p_is(change.p)}), but not "
+            "among "
             f"{len(comparison.whole.changes)} comparisons ({_p_in_words(comparison, change)}); test this one alone on "
             "new queries."
         )
-    return f"no difference is shown: {what}, {_p_in_words(comparison, change)}. {_unseen(comparison, change)}"
+    unsupported = f"{what}, {_p_in_words(comparison, change)}. {_unseen(comparison, change)}"
+    return f"{run} is not shown to differ from {baseline}: {unsupported}"
 
 
 def _p_in_words(comparison: Comparison, change: Change) -> str:

@@ -68,7 +68,7 @@ class RequestLog:
     def notes(self) -> list[str]:
         """What the numbers rest on."""
         if self.elapsed_s is None:
-            return ["no queries per second: not every request has a start"]
+            return ["no queries per second: not every request has a start and a duration"]
         return ["queries per second is what was asked of the system, from the first start to the last end"]
 
 
