@@ -204,7 +204,10 @@ def test_a_file_is_written_whole_or_not_at_all(tool, folder, monkeypatch):
 @pytest.mark.usefixtures("folder")
 def test_ctrl_c_ends_the_process_with_130():
     os.mkfifo("pipe")
-    command = [sys.executable, "-m", "permed_measures", "eval", "qrels.txt", "pipe", "-o", "out.txt"]
+    # a shell starts what runs in its background with Ctrl-C ignored, and so would this process be
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    start += "from permed_measures.cli import main; main(['eval', 'qrels.txt', 'pipe', '-o', 'out.txt'])"
+    command = [sys.executable, "-c", start]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
     opened = []
     # the pipe opens when the process has opened it too, and is about to wait for what comes
