@@ -331,7 +331,7 @@ def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
         query_ids = list(qrels) if query_sets & {"qrels", "both"} else [q for q in qrels if q in run]
         if "run" in query_sets:
             query_ids += [query_id for query_id in run if query_id not in qrels]
-    if not query_ids or (run and qrels.keys().isdisjoint(run)):
+    if not query_ids:
         msg = (
             f"no query to evaluate: the qrels hold {len(qrels)} queries{_some(qrels)}, the run {len(run)}{_some(run)}, "
             "none is in both; are the query ids written alike?"
@@ -365,6 +365,8 @@ def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_se
     missing = [query_id for query_id in qrels if query_id not in run]
     lowest = 1 if rel is None else rel
     nothing = [query_id for query_id, grades in qrels.items() if max(grades.values(), default=0) < lowest]
+    if run and qrels.keys().isdisjoint(run):
+        notes.append("no query is in both the qrels and the run: every value is 0; are the query ids written alike?")
     if rel is not None:
         notes.append(f"relevant means grade >= {rel} (min_relevance) wherever a measure does not say otherwise")
     if only_run:
