@@ -8,6 +8,7 @@ module returns None then. Where both read a file, they find the same.
 from __future__ import annotations
 
 import tempfile
+from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ LARGE = 8 << 20
 _DEEP = 100
 """To keep more than this many documents per query costs more than to keep all scores."""
 
-_BUFFER = 4 << 20
+_BUFFER = 8 << 20
 _PIECE = 1 << 18  # stays in the processor's cache
 _SPACE, _LINE_FEED, _RETURN = b" \n\r"
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
@@ -279,16 +280,17 @@ class _Engine:
 
     def top(self, depth: int) -> dict[str, Ranking]:
         """Rank the first documents of each query."""
-        import numpy as np  # noqa: PLC0415  (only for large files)
-
         # one more than asked, to see whether the last one is tied
         first = f"max({{'s': {_SCORE}, 'd': d}}, {depth + 1}) AS top"
         found = {}
         for query_id, num_ret, top in self._by_query(self.rows.sql, first):
             grades = self.qrels.get(query_id, {})
             ranked = [(place, grades[row["d"]]) for place, row in enumerate(top[:depth], 1) if row["d"] in grades]
-            ascending = np.array([row["s"] for row in top[::-1]], dtype=np.float32)
-            _check_numbers(ascending)
+            scores = [row["s"] for row in top]
+            if scores[0] != scores[0]:  # NaN, to DuckDB the greatest number
+                raise _Doubt
+            tied = len(set(scores)) != len(scores)
+            ascending = array("f", reversed(scores)) if tied else None
             found[query_id] = Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
         return found
 
@@ -302,7 +304,8 @@ class _Engine:
         found, places, tied = {}, {}, []
         for query_id, num_ret, scores, returned in self._by_query(judged_rows, f"list({_SCORE}) AS scores", hits):
             scores.sort()
-            _check_numbers(scores)
+            if scores[-1] != scores[-1]:  # NaN, to numpy the greatest number
+                raise _Doubt
             judged = self.qrels.get(query_id, {}).values()
             found[query_id] = Ranking([], judged=judged, num_ret=num_ret, ascending=scores)
             places[query_id] = _places(scores, returned)
@@ -318,22 +321,17 @@ class _Engine:
 
     def _by_query(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield query id, number of documents and the columns asked for, when nothing is wrong with the query."""
-        import numpy as np  # noqa: PLC0415  (only for large files)
-
         names = [column.rpartition(" AS ")[2] for column in columns]
         answer = self.connection.execute(
             f"SELECT q, count(*) AS n, {self.rows.faults} AS faults, {_HASHES}, {', '.join(columns)} "  # noqa: S608  (quoted)
             f"FROM {table} GROUP BY q"
         ).fetchnumpy()
-        taken = [answer[name] for name in ("q", "n", "faults", "high", "low", *names)]
-        eight = np.uint64(8)
-        for query_id, num_ret, faults, high, low, *rest in zip(*taken, strict=True):
-            hashes = high.astype(np.uint64)
-            hashes <<= eight
-            hashes |= low
-            hashes.sort()
-            twice = (hashes[1:] == hashes[:-1]).any()
-            if faults or twice or not isinstance(query_id, str) or not query_id or query_id.startswith("#"):
+        for high, low in _batches(answer.pop("high"), answer.pop("low")):
+            _check_all_differ(high, low)
+        for query_id, num_ret, faults, *rest in zip(
+            *(answer[name] for name in ("q", "n", "faults", *names)), strict=True
+        ):
+            if faults or not isinstance(query_id, str) or not query_id or query_id.startswith("#"):
                 raise _Doubt
             yield query_id, int(num_ret), *rest
 
@@ -356,8 +354,21 @@ class _Engine:
         )
 
 
-def _check_numbers(ascending: Any) -> None:  # noqa: ANN401  (numpy's)
-    if ascending[-1] != ascending[-1]:  # NaN is the greatest number, to DuckDB and to numpy
+def _batches(*columns: Any, size: int = 256) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401  (numpy's)
+    for start in range(0, len(columns[0]), size):
+        yield tuple(column[start : start + size] for column in columns)
+
+
+def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
+    """Raise _Doubt when two documents of a query have the same hash; many queries at once, for speed."""
+    import numpy as np  # noqa: PLC0415  (only for large files)
+
+    lengths = [len(hashes) for hashes in high]
+    keys = np.repeat(np.arange(len(high), dtype=np.uint64) << np.uint64(40), lengths)
+    keys |= np.concatenate(high).astype(np.uint64) << np.uint64(8)
+    keys |= np.concatenate(low)
+    keys.sort()
+    if (keys[1:] == keys[:-1]).any():
         raise _Doubt
 
 
