@@ -166,7 +166,7 @@ def test_a_measure_asked_twice_is_given_once():
 @given(queries(judged=__import__("hypothesis").strategies.integers(-1, 3)))
 def test_delegated_values_are_pytrec_evals_on_the_raw_run(query):
     grades, scores = query
-    if not grades or not scores:
+    if not scores or max(grades.values(), default=-1) < 0:  # pytrec_eval reads beyond its arrays when all are negative
         return
     names = {
         "map": AP,
@@ -189,9 +189,7 @@ def test_delegated_values_are_pytrec_evals_on_the_raw_run(query):
         "num_rel_ret": NumRet(rel=1),
         "iprec_at_recall_0.50": ir_measures.IPrec @ 0.5,
     }
-    theirs = pytrec_eval.RelevanceEvaluator({"q": grades}, set(pytrec_eval.supported_measures)).evaluate({"q": scores})
-    extra = pytrec_eval.RelevanceEvaluator({"q": grades}, {"map_cut.3", "P.3", "recall.3", "ndcg_cut.3"})
-    expected = {**theirs["q"], **extra.evaluate({"q": scores})["q"]}
+    expected = pytrec_eval.RelevanceEvaluator({"q": grades}, set(names)).evaluate({"q": scores})["q"]
     ours = evaluate({"q": grades}, {"q": scores}, list(names.values())).means
     assert {name: ours[measure] for name, measure in names.items()} == pytest.approx(
         {n: expected[n] for n in names}, abs=1e-12
