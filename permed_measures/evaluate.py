@@ -16,7 +16,7 @@ from permed_measures.delegate import deepest, delegate, delegates, zero_without_
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
-from permed_measures.measures.base import RankingMeasure, canonical
+from permed_measures.measures.base import RankingMeasure, lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import Ranking, order
 
@@ -254,7 +254,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     chosen, query_sets, known_profile = _chosen(measures, profile, queries)
     if min_relevance is None and known_profile is not None:
         min_relevance = known_profile.min_relevance
-    rel = _checked_min_relevance(min_relevance)
+    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
     judged = as_qrels(qrels)
     plan = Plan(list(chosen), rel)
     plan.check_grades(judged)
@@ -309,19 +309,6 @@ def _chosen(
         msg = "no measures given; name some, such as 'GWAP@10 P@1'"
         raise ParamError(msg)
     return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None
-
-
-def _checked_min_relevance(min_relevance: Any) -> float | None:  # noqa: ANN401  (checked here)
-    if min_relevance is None:
-        return None
-    try:
-        number = canonical(min_relevance)
-    except ValueError:
-        number = 0
-    if number <= 0:
-        msg = f"min_relevance={min_relevance!r} is not allowed; give a number > 0: an unjudged document has grade 0"
-        raise ParamError(msg)
-    return number
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:

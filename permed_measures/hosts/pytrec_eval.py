@@ -19,7 +19,7 @@ from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run, ranking_of
 from permed_measures.measures import _host_names, checked, parse_all
-from permed_measures.measures.base import canonical
+from permed_measures.measures.base import lowest_relevant
 from permed_measures.ranking import Ranking, _as_float
 
 __all__ = [
@@ -76,7 +76,7 @@ class RelevanceEvaluator:
         relevance_level: float = 1,
         judged_docs_only_flag: bool = False,  # noqa: FBT001, FBT002  (pytrec_eval's signature)
     ) -> None:
-        level = _checked_level(relevance_level)
+        level = lowest_relevant(relevance_level, "relevance_level")
         theirs, ours = _read(measures)
         self._judged_only = bool(judged_docs_only_flag)
         self._qrels = {query_id: grades for query_id, grades in as_qrels(query_relevance).items() if grades}
@@ -169,17 +169,6 @@ class _Theirs:
         for values in answers.values():
             values.update(dict.fromkeys(_COUNTS.intersection(values), 0.0))
         return answers
-
-
-def _checked_level(relevance_level: Any) -> float:  # noqa: ANN401  (checked here)
-    try:
-        level = canonical(relevance_level)
-    except ValueError:
-        level = 0
-    if level <= 0:
-        msg = f"relevance_level={relevance_level!r} is not allowed; give a number > 0: an unjudged document has grade 0"
-        raise ParamError(msg)
-    return level
 
 
 def _read(names: Iterable[str | Measure]) -> tuple[set[str], dict[str, Measure]]:

@@ -16,7 +16,7 @@ import ir_measures
 from ir_measures import Measure
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.measures.base import DEFINED, NOT_GIVEN, HostName, Param, RankingMeasure, canonical, define
+from permed_measures.measures.base import DEFINED, NOT_GIVEN, HostName, Param, RankingMeasure, define, lowest_relevant
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -211,7 +211,7 @@ def checked(measure: Measure) -> Measure:
             msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int >= 1"
             raise ParamError(msg)
         if name == "rel":
-            _check_rel(measure, value)
+            lowest_relevant(value, f"{measure.NAME}: rel")
         elif not info.validate(value):
             one_of = info.choices is not NOT_GIVEN
             allowed = f"one of {info.choices}" if one_of else f"a value of type {info.dtype.__name__}"
@@ -223,13 +223,3 @@ def checked(measure: Measure) -> Measure:
             msg = f"{measure.NAME} needs {name}; write {example}"
             raise ParamError(msg)
     return measure
-
-
-def _check_rel(measure: Measure, value: Any) -> None:  # noqa: ANN401  (checked here)
-    try:
-        positive = canonical(value) > 0
-    except ValueError:
-        positive = False
-    if not positive:
-        msg = f"{measure.NAME}: rel={value!r} is not allowed; give a number > 0"
-        raise ParamError(msg)

@@ -82,6 +82,22 @@ def canonical(number: Any) -> int | float:  # noqa: ANN401  (any real number, nu
     return int(as_float) if as_float.is_integer() else as_float
 
 
+def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (checked here)
+    """Return the lowest grade that is relevant, or raise ParamError; ``name`` is what the caller calls it.
+
+    >>> lowest_relevant(2.0, "rel")
+    2
+    """
+    try:
+        number = canonical(grade)
+    except ValueError:
+        number = 0
+    if number <= 0:
+        msg = f"{name}={grade!r} is not allowed; give a number > 0: an unjudged document has grade 0"
+        raise ParamError(msg)
+    return number
+
+
 def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
     whole = canonical(value)
     if not isinstance(whole, int) or isinstance(value, float) or whole < 1:
