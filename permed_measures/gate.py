@@ -58,7 +58,7 @@ def parse_condition(text: str) -> Condition:
     Condition(name="nDCG(dcg='exp-log2')@10", operator='>=', bound=0.85)
     """
     known = "|".join(map(re.escape, OPERATORS))
-    found = re.fullmatch(rf"\s*(\S|\S.*?\S)\s*({known})\s*([-+]?[\d.]\S*)\s*", text, re.DOTALL)
+    found = re.fullmatch(rf"\s*(\S|\S.*?\S)\s*({known})\s*([-+]?[\d.][^\s_]*)\s*", text, re.DOTALL)
     try:
         if found is None:
             raise ValueError(text)  # noqa: TRY301  (one message for all that is wrong)

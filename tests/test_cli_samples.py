@@ -130,6 +130,7 @@ def test_named_feature_columns(tmp_path):
 def test_what_is_wrong_is_said_in_one_line(tmp_path, file, capsys):
     assert "1 weights for 2 features" in failed(capsys, file, "--weights", "1")
     assert "separated by commas" in failed(capsys, file, "--weights", "1,x")
+    assert "separated by commas" in failed(capsys, file, "--weights", "1_0,0")
     assert "give --weights, or --train" in failed(capsys, file)
     assert "not both" in failed(capsys, file, "--weights", "1,0", "--train", file)
     assert "cannot be read" in failed(capsys, str(tmp_path / "none.jsonl"))

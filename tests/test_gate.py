@@ -38,7 +38,9 @@ def test_conditions(text, condition):
     assert parse_condition(text) == condition
 
 
-@pytest.mark.parametrize("text", ["", "nDCG@10", ">=0.5", "P@5>=", "P@5>=x", "P@5=0.5", "P@5>=0.5x", "P@5>=0.5 0.6"])
+@pytest.mark.parametrize(
+    "text", ["", "nDCG@10", ">=0.5", "P@5>=", "P@5>=x", "P@5=0.5", "P@5>=0.5x", "P@5>=0.8_5", "P@5>=0.5 0.6"]
+)
 def test_what_is_no_condition(text):
     with pytest.raises(ParamError, match="is not a condition"):
         parse_condition(text)

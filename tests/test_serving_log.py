@@ -193,6 +193,7 @@ def test_parquet_errors_name_the_row(tmp_path):
         (['{"timestamp": 1700000000000, "duration_ms": 1}'], "log:1: timestamp is 1.7e\\+12, which cannot be seconds"),
         (['{"timestamp": "noon", "duration_ms": 1}'], "log:1: timestamp is 'noon', neither a number nor an ISO 8601"),
         (['{"startTimeUnixNano": "x", "endTimeUnixNano": "1"}'], "log:1: start 'x' and end '1' are not whole nano"),
+        (['{"startTimeUnixNano": "1", "endTimeUnixNano": "1_0"}'], "log:1: start '1' and end '1_0' are not whole nano"),
         (['{"duration_ms": 1, "candidates": 1.5}'], "log:1: candidates is 1.5; a number of candidates is whole"),
         (['{"duration_ms": 1, "candidates": 1e999}'], "log:1: candidates is inf; a finite number >= 0 is expected"),
         (['{"duration_ms": 1, "tokens": -3}'], "log:1: tokens is -3; a finite number >= 0 is expected"),

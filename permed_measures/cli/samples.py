@@ -145,9 +145,10 @@ def _words(text: str) -> list[str]:
 
 def _numbers(text: str) -> list[float]:
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
+    from permed_measures.readers.numbers import score_of  # noqa: PLC0415  (likewise)
 
     try:
-        return [float(word) for word in text.replace(",", " ").split()]
+        return [score_of(word) for word in text.replace(",", " ").split()]
     except ValueError:
         msg = f"--weights {text!r}: give numbers separated by commas, such as 0.4,0.3,0.2,0.1"
         raise ParamError(msg) from None

@@ -13,7 +13,7 @@ def grade_of(text: str | bytes) -> int | float:
     >>> grade_of(b"2"), grade_of("2.0"), grade_of("7.5")
     (2, 2, 7.5)
     """
-    written = text.encode() if isinstance(text, str) else text  # bytes: the digits of ASCII only
+    written = _plain(text)
     try:
         return int(written)
     except ValueError:
@@ -21,7 +21,7 @@ def grade_of(text: str | bytes) -> int | float:
     try:
         return canonical(float(written))
     except ValueError:
-        msg = f"the grade {_shown(written)} is not a finite number"
+        msg = f"the grade {_shown(text)} is not a finite number"
         raise ValueError(msg) from None
 
 
@@ -31,11 +31,11 @@ def score_of(text: str | bytes) -> float:
     >>> score_of("1e3"), score_of(b"-inf")
     (1000.0, -inf)
     """
-    written = text.encode() if isinstance(text, str) else text  # bytes: the digits of ASCII only
+    written = _plain(text)
     try:
         score = float(written)
     except ValueError:
-        msg = f"the score {_shown(written)} is not a number"
+        msg = f"the score {_shown(text)} is not a number"
         raise ValueError(msg) from None
     if math.isnan(score):
         msg = "the score is NaN; a ranking needs a number for every document"
@@ -43,5 +43,11 @@ def score_of(text: str | bytes) -> float:
     return score
 
 
-def _shown(text: bytes) -> str:
-    return repr(text.decode(errors="replace"))
+def _plain(text: str | bytes) -> bytes:
+    """Return what may be a number: digits of ASCII only; no underscores: 1_0 is 10 to Python, 1 to trec_eval."""
+    written = text.encode() if isinstance(text, str) else text
+    return b"" if b"_" in written else written
+
+
+def _shown(text: str | bytes) -> str:
+    return repr(text if isinstance(text, str) else text.decode(errors="replace"))

@@ -115,6 +115,9 @@ def _values(column: Sequence[Any], what: str) -> list[int | float] | None:
         values = list(map(float, column))
     except ValueError:
         return None
+    has_underscore = "_" in "".join(column) if isinstance(column[0], str) else b"_" in b"".join(column)
+    if has_underscore:  # 1_0 is 10 to Python, 1 to trec_eval
+        return None
     total = sum(values)  # NaN when one of them is, or when opposite infinities meet
     return None if total != total and any(value != value for value in values) else values
 

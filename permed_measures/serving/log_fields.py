@@ -156,10 +156,12 @@ def _timed_key(keys: Sequence[str], known: Sequence[str]) -> str | None:
 
 
 def _nano_times(start: Any, end: Any) -> tuple[float, float]:  # noqa: ANN401  (int, or int as text, as OTLP writes it)
+    msg = f"start {start!r} and end {end!r} are not whole nanoseconds"
+    if "_" in msg:  # 1_0 is 10 to Python
+        raise ValueError(msg)
     try:
         start_ns, end_ns = int(start), int(end)
     except (TypeError, ValueError):
-        msg = f"start {start!r} and end {end!r} are not whole nanoseconds"
         raise ValueError(msg) from None
     # subtracted as integers: a float has no room for the nanoseconds of a date
     return start_ns / 1e9, _duration_ms(end_ns - start_ns, "end - start", UNITS_MS["ns"]) or 0.0
