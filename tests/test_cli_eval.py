@@ -285,6 +285,56 @@ def test_measures_are_listed_and_described_from_their_classes(tool):
     assert "Computed by pytrec_eval" in tool("measures", "AP")[1]
 
 
+def test_a_measure_as_json(tool):
+    code, out, _ = tool("measures", "GWMAP", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["name"], found["label"]) == ("GWAP", "Graded-Weight Average Precision")
+    assert found["formula"].startswith(r"\frac{1}{N} \sum_{i \le k")
+    assert found["formula"].endswith(r"\qquad w(g) = g / max\_rel")
+    assert list(found["params"]) == ["cutoff", "rel", "max_rel", "weights", "norm"]
+    assert found["params"]["max_rel"] == {
+        "type": "number",
+        "required": False,
+        "default": 2,
+        "desc": "the grade that counts 1.0; grade g counts g / max_rel",
+    }
+    assert found["params"]["norm"]["choices"] == ["relevant", "cutoff", "retrieved", "ideal"]
+    assert found["names"] == {
+        "ir_measures": ["GWAP", "GWMAP"],
+        "ranx": {"gwmap": {}, "gwmap_ideal": {"norm": "ideal"}},
+        "trec_eval": {"gwmap": {}, "gwmap_ideal": {"norm": "ideal"}},
+    }
+    assert found["computed_by"] == "permed_measures"
+    assert json.loads(tool("measures", "GWAP", "--format", "jsonl")[1]) == found
+    standard = json.loads(tool("measures", "P", "--format", "json")[1])
+    assert standard["params"]["cutoff"]["required"] is True
+    assert (standard["params"]["cutoff"]["type"], standard["params"]["rel"]["default"]) == ("int", 1)
+    code, out, err = tool("measures", "GWAP", "--format", "latex")
+    assert (code, out) == (2, "")
+    assert "one measure is described as table, json, jsonl" in err
+
+
+def test_the_list_of_measures_in_other_formats(tool):
+    listed = json.loads(tool("measures", "--format", "json")[1])
+    names = [measure["name"] for measure in listed]
+    assert names[: len(DEFINED)] == list(DEFINED)
+    assert {"AP", "P", "RR"} < set(names)
+    assert listed[names.index("GWAP")] == json.loads(tool("measures", "GWAP", "--format", "json")[1])
+    lines = tool("measures", "--format", "jsonl")[1].splitlines()
+    assert list(map(json.loads, lines)) == listed
+    assert tool("measures", "--format", "markdown")[1].startswith("| measure | ranx and trec_eval names |")
+    assert len(list(csv.reader(io.StringIO(tool("measures", "--format", "csv")[1])))) == len(listed) + 1
+
+
+def test_no_marks_of_markup_where_people_read(tool):
+    outputs = [tool("measures")[1], *(tool("measures", measure.NAME)[1] for measure in DEFINED.values())]
+    outputs.append(tool("eval", "qrels.txt", "bm25.run", "--profile", "hybrid")[1])
+    for out in outputs:
+        assert not re.search(r"`|\*\w|\w\*", out)
+    assert "the number of relevant documents in the top k\n" in outputs[-1]
+
+
 def test_convert_between_formats(tool):
     code, _, err = tool("convert", "bm25.run", "run.jsonl.gz")
     assert code == 0
