@@ -280,9 +280,13 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
 def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  (every shape that inputs.py knows)
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
-        from permed_measures.large_runs import rankings  # noqa: PLC0415  (for those who evaluate files)
+        from pathlib import Path  # noqa: PLC0415  (for those who evaluate files)
 
-        found = rankings(run, qrels, plan.depth)
+        from permed_measures.large_runs import rankings  # noqa: PLC0415  (likewise)
+        from permed_measures.readers.source import STDIN  # noqa: PLC0415  (likewise)
+
+        # a pipe can be read but once, and then it is in memory
+        found = rankings(run, qrels, plan.depth) if run != STDIN and Path(run).is_file() else None
         if found is not None:
             return found
     return as_run(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import math
@@ -335,6 +336,90 @@ def test_no_marks_of_markup_where_people_read(tool):
     assert "the number of relevant documents in the top k\n" in outputs[-1]
 
 
+LISTS = {
+    "truth.jsonl": '{"query_id": "q1", "relevant_texts": {"a": 2, "b": 1}}\n',
+    "lists.jsonl": '{"query_id": "q1", "results": ["b", "x", "a"]}\n',
+}
+PIPED = {
+    "trec": (QRELS.encode(), RUN.encode()),
+    "gzip": (gzip.compress(QRELS.encode()), gzip.compress(RUN.encode())),
+    "jsonl": tuple(text.encode() for text in LISTS.values()),
+    "json": (b'{"q1": {"a": 1}}', b'{"q1": {"b": 2, "a": 1}}'),
+    "csv": (b"query_id,doc_id,rel\nq1,a,1\n", b"query_id,doc_id,score\nq1,b,2\nq1,a,1\n"),
+}
+
+
+def in_file(content, name):
+    Path(name).write_bytes(content)
+    return name
+
+
+@pytest.fixture
+def in_pipe():
+    """Make the path of a pipe that holds a content, as <(…) of a shell does."""
+    opened = []
+
+    def path(content):
+        reader, writer = os.pipe()
+        opened.append(reader)
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(content)
+        return f"/dev/fd/{reader}"
+
+    yield path
+    for reader in opened:
+        os.close(reader)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes as files are POSIX")
+@pytest.mark.parametrize("name", PIPED)
+def test_files_may_be_pipes_and_standard_input(tool, monkeypatch, in_pipe, name):
+    qrels, run = PIPED[name]
+    plain = tool("eval", in_file(qrels, "q"), in_file(run, "r"), "-m", "AP P@1")[1].split()[-2:]
+
+    def values(*arguments):
+        code, out, err = tool(*arguments)
+        assert code == 0, err
+        return out.split()[-2:]
+
+    assert values("eval", in_pipe(qrels), in_pipe(run), "-m", "AP P@1") == plain
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(run)))
+    assert values("eval", "q", "-", "-m", "AP P@1") == plain
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(qrels)))
+    assert values("eval", "-", "r", "-m", "AP P@1") == plain
+    options = ("-m", "P@1", "--name", "one", "--name", "two")
+    piped = tool("compare", in_pipe(qrels), in_pipe(run), in_pipe(run), *options)
+    assert piped == tool("compare", "q", "r", "r", *options)
+    assert piped[0] == 0
+    assert tool("gate", in_pipe(qrels), in_pipe(run), "AP>=0.5")[0] == tool("gate", "q", "r", "AP>=0.5")[0] < 2
+    assert tool("convert", in_pipe(run), "out.trec", "--what", "run")[0] == 0
+    assert values("eval", "q", "out.trec", "-m", "AP P@1") == plain
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(run)))
+    assert tool("convert", "-", "again.trec", "--what", "run")[0] == 0
+    assert Path("again.trec").read_bytes() == Path("out.trec").read_bytes()
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes as files are POSIX")
+def test_parquet_may_be_a_pipe(tool, in_pipe):
+    pytest.importorskip("duckdb")
+    tool("convert", "bm25.run", "bm25.parquet")
+    code, out, _ = tool("eval", "qrels.txt", in_pipe(Path("bm25.parquet").read_bytes()), "-m", "P@1")
+    assert (code, out.split()[-1]) == (0, f"{1 / 3:.4f}")
+    assert tool("convert", in_pipe(Path("bm25.parquet").read_bytes()), "again.trec")[0] == 0
+
+
+def test_standard_input_is_read_once(tool, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(QRELS.encode())))
+    code, out, err = tool("eval", "-", "-")
+    assert (code, out) == (2, "")
+    assert "permed-measures: -: nothing comes from it, and a pipe is read once" in err
+    monkeypatch.setattr(sys, "stdin", None)
+    code, out, err = tool("eval", "qrels.txt", "-")
+    assert (code, out, err) == (2, "", "permed-measures: -: cannot be read: standard input is closed\n")
+    Path("-").write_text(RUN)
+    assert tool("eval", "qrels.txt", "./-", "-m", "P@1")[1].split()[-1] == f"{1 / 3:.4f}"
+
+
 def test_convert_between_formats(tool):
     code, _, err = tool("convert", "bm25.run", "run.jsonl.gz")
     assert code == 0
@@ -370,8 +455,6 @@ def outputs(command, arguments):
 
 @pytest.mark.parametrize("form", FORMS, ids=" ".join)
 def test_the_form_of_ir_measures_prints_the_same_bytes(shared, form, tmp_path):
-    import gzip
-
     covid = shared / "trec-covid-r1"
     # two thirds of the queries, so that some are missing from the run; and a query that nobody judged
     lines = gzip.decompress((covid / "irc_pubmed.run.gz").read_bytes()).decode().splitlines(keepends=True)

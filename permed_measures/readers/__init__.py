@@ -47,7 +47,9 @@ def format_of(source: Source, name: str | None = None) -> ModuleType:
     found = next((module for module in FORMATS.values() if module.fits(head)), None)
     found = found or by_suffix(source.suffix)
     if found is None:
-        is_empty = "the file is empty" if not head.strip() else "the format cannot be told from name and content"
+        is_empty = "the format cannot be told from name and content"
+        if not head.strip():
+            is_empty = "the file is empty" if not source.is_pipe else "nothing comes from it, and a pipe is read once"
         known = "".join(f"\n  {name}: {module.DESCRIPTION}" for name, module in FORMATS.items())
         raise source.error(f"{is_empty}; these formats are known:{known}")
     return found

@@ -35,7 +35,7 @@ def what_is(source: Source) -> str | None:
     """Return whether the columns are those of qrels or of a run."""
     duckdb = require("duckdb", extra="cli")
     try:
-        with plain_path(source.path) as path, connected(duckdb) as connection:
+        with _on_disk(source) as path, connected(duckdb) as connection:
             described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
     except duckdb.Error as error:
         raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
@@ -55,6 +55,19 @@ def connected(duckdb: ModuleType) -> Iterator[Any]:
             if str(error) == "Query interrupted":
                 raise KeyboardInterrupt from None
             raise
+
+
+@contextmanager
+def _on_disk(source: Source) -> Iterator[str]:
+    """Yield a path that DuckDB can read: parquet is not read from front to back, so a pipe is copied to a file."""
+    if not source.is_pipe:
+        with plain_path(source.path) as path:
+            yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "table.parquet")
+        copy.write_bytes(source.content())
+        yield str(copy)
 
 
 @contextmanager
@@ -102,7 +115,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
         raise source.error(msg)
     table = Groups(source)
     try:
-        with plain_path(source.path) as path, connected(duckdb) as connection:
+        with _on_disk(source) as path, connected(duckdb) as connection:
             names = ", ".join(columns(connection, source, path, what))
             answer = connection.execute(f"SELECT {names} FROM read_parquet(?)", [path])  # noqa: S608  (quoted names)
             row = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,10 @@ _BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
 
 
+STDIN = "-"
+"""What stands for standard input; a file of that name is written ./- or given as a Path."""
+
+
 class Source:
     """A file to read, or a pipe, which is read into memory. Every failure is an InputError that names it."""
 
@@ -26,6 +31,10 @@ class Source:
         self.path = Path(fspath(path))
         self._piped: bytes | None = None
         try:
+            if path == STDIN:
+                self._piped = start = _standard_input()
+                self.is_gzip = start.startswith(_GZIP)
+                return
             with self.path.open("rb") as file:
                 if self.path.is_file():
                     start = file.read(len(_GZIP))
@@ -44,6 +53,11 @@ class Source:
     def size(self) -> int:
         """Bytes on disk."""
         return self.path.stat().st_size if self._piped is None else len(self._piped)
+
+    @property
+    def is_pipe(self) -> bool:
+        """Whether it can be read but once, and is in memory."""
+        return self._piped is not None
 
     def _unreadable(self, error: Exception) -> InputError:
         return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=self.path)
@@ -103,6 +117,13 @@ class Source:
     def error(self, message: str, line: int | None = None) -> InputError:
         """Make the error for this file."""
         return InputError(message, path=self.path, line=line)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        msg = "standard input is closed"
+        raise ValueError(msg)
+    return sys.stdin.buffer.read()
 
 
 def shown(line: str | bytes) -> str:
