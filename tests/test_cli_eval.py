@@ -508,6 +508,49 @@ def test_a_closed_pipe_is_no_error():
     assert errors == [b""]
 
 
+WRITING = {
+    "eval": (0, "eval", "qrels.txt", "bm25.run"),
+    "help": (0, "eval", "--help"),
+    "the other form": (0, "qrels.txt", "bm25.run", "P@1"),
+    "a gate that does not": (1, "gate", "qrels.txt", "bm25.run", "P@1>=0.9"),
+}
+
+
+def written_to(stdout, arguments):
+    command = [sys.executable, "-m", "permed_measures", *arguments]
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_is_one_message_and_exit_code_2(name):
+    with Path("/dev/full").open("w") as full:
+        code, err = written_to(full, WRITING[name][1:])
+    assert (code, err) == (2, "permed-measures: cannot write the output: No space left on device\n")
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.usefixtures("folder")
+def test_nobody_reads_and_the_exit_code_stays(name):
+    expected, *arguments = WRITING[name]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        code, err = written_to(closed, arguments)
+    assert code == expected
+    assert all(line.startswith("note: ") for line in err.splitlines())
+    # the tool closes its output before it starts, as >&- in a shell does
+    start = "import os, sys; os.close(1); os.execv(sys.argv[1], sys.argv[1:])"
+    command = [sys.executable, "-m", "permed_measures", *arguments]
+    done = subprocess.run(
+        [sys.executable, "-c", start, *command], stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT
+    )
+    assert done.returncode == expected
+    assert "Traceback" not in done.stderr
+
+
 def test_help_has_examples_with_their_lines_kept(tool):
     for command in ("eval", "convert", "measures"):
         code, out, _ = tool(command, "--help")

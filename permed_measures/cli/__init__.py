@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pkgutil import iter_modules
 
 from permed_measures.errors import HostError, InputError, ParamError, require
@@ -28,6 +29,7 @@ def command_files() -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the tool; errors we raise on purpose become one message and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     try:
         sys.exit(_run(given))
     except (InputError, ParamError, HostError) as error:
@@ -37,8 +39,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.write("\npermed-measures: interrupted\n")
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output, head for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except OSError as error:  # reading fails with an InputError: this is a full disk, or the like
+        _drop_output()
+        what = "cannot write the output" if error.filename is None else error.filename
+        sys.stderr.write(f"permed-measures: {what}: {error.strerror}\n")
+        sys.exit(2)
+
+
+@contextmanager
+def verdict_shown() -> Iterator[None]:
+    """Print what leads to an exit code, which stays the same when the reader of the output has seen enough."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as error:
+        if BrokenPipeError not in (type(error), type(error.__context__)):  # rich makes an exit of it
+            raise
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Keep Python from trying again, when it ends, to write what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_closed_streams() -> None:
+    """Let a tool that was started without output or errors (>&-) write to nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  (for the life of the tool)
 
 
 def _run(arguments: Sequence[str]) -> int:

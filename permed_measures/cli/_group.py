@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -56,6 +57,7 @@ _unraw(group)
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return the exit code."""
+    stdout = sys.stdout
     try:
         code = group.main(args=list(arguments), prog_name="permed-measures", standalone_mode=False)
     except click.ClickException as error:
@@ -63,4 +65,9 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit as end:
+        if sys.stdout is stdout:
+            raise
+        sys.stdout = stdout  # click has replaced it because the pipe is closed
+        raise BrokenPipeError from end
     return code if isinstance(code, int) else 0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from permed_measures.cli import verdict_shown
 from permed_measures.comparison import CORRECTIONS, TESTS, run_name
 from permed_measures.gate import Gate, gate, junit, read_serving
 from permed_measures.output import write_whole
@@ -75,7 +76,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     )
     if junit_file is not None:
         write_whole(junit_file, junit(result))
-    click.echo(_table(result))
+    with verdict_shown():
+        click.echo(_table(result))
     sys.exit(0 if result.held else 1)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from permed_measures.cli import verdict_shown
 from permed_measures.errors import ParamError
 from permed_measures.profiles import PROFILES
 from permed_measures.readers import FORMATS, read_qrels, read_run
@@ -55,12 +56,13 @@ def command(  # noqa: PLR0913  (one parameter per option)
         profile=None if measures else profile or "permed",
         min_relevance=min_relevance,
     )
-    if form == "json":
-        click.echo(result.to_json())
-    elif form == "markdown":
-        click.echo(result.to_markdown())
-    else:
-        _show(result)
+    with verdict_shown():
+        if form == "json":
+            click.echo(result.to_json())
+        elif form == "markdown":
+            click.echo(result.to_markdown())
+        else:
+            _show(result)
     sys.exit(0 if result.holds else 1)
 
 
