@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from permed_measures import InputError
@@ -37,3 +39,35 @@ def test_an_interruption_leaves_what_was_there(tmp_path, monkeypatch):
         write_whole(path, "new")
     assert path.read_text() == "kept"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(path, "text")
+    assert os.read(reader, 100) == b"text"
+    os.close(reader)
+    assert path.is_fifo()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "folder").mkdir()
+    path, behind = tmp_path / "link", tmp_path / "folder" / "file"
+    path.symlink_to(behind)
+    for content in ("one", "two"):
+        write_whole(path, content)
+        assert path.is_symlink()
+        assert behind.read_text() == content
+    assert list((tmp_path / "folder").iterdir()) == [behind]
+
+
+def test_a_dash_is_standard_output(capsysbinary, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    print("first")
+    write_whole("-", "täxt\n")
+    write_whole("-", b"\x1f\x8b")
+    assert capsysbinary.readouterr().out == b"first\n" + "täxt\n".encode() + b"\x1f\x8b"
+    assert list(tmp_path.iterdir()) == []
