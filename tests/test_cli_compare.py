@@ -133,6 +133,28 @@ def test_wrong_input_is_one_message_and_exit_code_2(tool, arguments, message):
     assert "Traceback" not in err
 
 
+def test_formats_can_be_named(tool, tmp_path):
+    (tmp_path / "q").write_text('{"1": {"a": 1, "b": 0}, "2": {"a": 1}}')
+    for name, first in (("r", "b"), ("s", "a")):
+        last = "ab".replace(first, "")
+        lines = [{"query_id": "1", "results": [first, last]}, {"query_id": "2", "results": [first, last]}]
+        (tmp_path / name).write_text("\n".join(json.dumps(line) for line in lines))
+    q, r, s = (str(tmp_path / name) for name in "qrs")
+    formats = ("--qrels-format", "json", "--run-format", "jsonl")
+    code, out, _ = tool("compare", q, r, s, *formats, "-m", "RR", "--format", "json")
+    means = {mean["run"]: mean["mean"] for mean in json.loads(out)["all"]["means"]}
+    assert (code, means) == (0, {"r": 1 / 2, "s": 1.0})
+    code, out, _ = tool("gate", q, s, "RR==1", "--baseline", r, *formats)
+    assert (code, "RR == 1" in out) == (0, True)
+    code, out, _ = tool("explain", q, r, *formats, "--value", "0.5", "--about", "mrr", "--format", "json")
+    assert (code, json.loads(out)["matches"][0]["value"]) == (0, 0.5)
+    for command in (("compare", q, r, s), ("gate", q, r, "RR==1"), ("explain", q, r, "--value", "1", "--about", "mrr")):
+        for wrong in (("--qrels-format", "parquet"), ("--run-format", "beir")):
+            code, out, err = tool(*command, *wrong)
+            assert (code, out) == (2, "")
+            assert "not readable as parquet" in err or "BEIR's is" in err
+
+
 def test_runs_of_one_name_in_several_folders_keep_the_folder(tool, folder):
     for name in ("old", "new"):
         (folder / name).mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from permed_measures.cli._formats import format_options, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, Progress, compare, run_name
 from permed_measures.errors import ParamError
 from permed_measures.groups import read_pairs
@@ -42,6 +43,7 @@ FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of tests and intervals.")
 @click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Bootstrap draws.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@format_options
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
@@ -64,6 +66,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     alpha: float,
     resamples: int,
     seed: int,
+    qrels_format: str | None,
+    run_format: str | None,
     form: str,
     brief: bool,
     html: str | None,
@@ -89,9 +93,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     first, *others = sources
     with shown_progress() as progress:
         comparison = compare(
-            qrels,
-            baseline,
-            {name: sources[name] for name in others},
+            qrels_in(qrels, qrels_format),
+            run_in(baseline, run_format),
+            {name: run_in(sources[name], run_format) for name in others},
             list(measures) or None,
             profile=profile,
             min_relevance=min_relevance,

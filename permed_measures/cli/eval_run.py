@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from permed_measures.cli import _tables
+from permed_measures.cli._formats import format_options, qrels_in, run_in
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.output import write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
-from permed_measures.readers import FORMATS, read_qrels, read_run
 
 _ALL = "all"
 _LONG_WORK = 32 << 20
@@ -35,8 +35,7 @@ _LONG_WORK = 32 << 20
 @click.option("-p", "--places", type=click.IntRange(0, 17), default=_tables.PLACES, show_default=True, help="Decimals.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
-@click.option("--qrels-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
-@click.option("--run-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
+@format_options
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -70,13 +69,13 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if not measures and profile is None:
         profile = "permed"
     form = form or _tables.BY_SUFFIX.get(Path(output or "").suffix.lower(), "table")
-    judged = as_qrels(read_qrels(qrels, qrels_format))
+    judged = as_qrels(qrels_in(qrels, qrels_format))
     found: dict[str, Evaluation] = {}
     with _progress(runs) as done:
         for name, path in _named(runs).items():
             found[name] = evaluate(
                 judged,
-                path if run_format is None else read_run(path, run_format),
+                run_in(path, run_format),
                 list(measures) or None,
                 profile=profile,
                 min_relevance=min_relevance,

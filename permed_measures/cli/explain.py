@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from permed_measures.cli._formats import format_options, qrels_in, run_in
+
 FORMATS = ("text", "markdown", "json", "html")
 
 
@@ -19,6 +21,7 @@ FORMATS = ("text", "markdown", "json", "html")
 @click.option("--b", "second", metavar="TOOL:NAME|MEASURE|NUMBER", help="… to here, one convention at a time.")
 @click.option("--conventions", is_flag=True, help="The same run under every convention of the family.")
 @click.option("--all", "all_values", is_flag=True, help="List every value of the family in the text, too.")
+@format_options
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--html", metavar="FILE", help="Also write one self-contained page with the plots.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
@@ -33,6 +36,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     second: str | None,
     conventions: bool,
     all_values: bool,
+    qrels_format: str | None,
+    run_format: str | None,
     form: str,
     html: str | None,
     output: str | None,
@@ -60,7 +65,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if conventions and (value is not None or first is not None or second is not None):
         msg = "--conventions shows the whole family: leave --value, --a and --b out"
         raise ParamError(msg)
-    found = explain(qrels, run, value=value, about=about, decimals=decimals, a=first, b=second)
+    judged, returned = qrels_in(qrels, qrels_format), run_in(run, run_format)
+    found = explain(judged, returned, value=value, about=about, decimals=decimals, a=first, b=second)
     reports = {
         "text": lambda: text(found, all_values=all_values),
         "markdown": found.to_markdown,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from permed_measures.cli import verdict_shown
+from permed_measures.cli._formats import format_options, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, run_name
 from permed_measures.gate import Gate, gate, junit, read_serving
 from permed_measures.output import write_whole
@@ -29,6 +30,7 @@ from permed_measures.profiles import QUERY_SETS
 @click.option("--correction", type=click.Choice(list(CORRECTIONS)), default="holm", show_default=True)
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of the test.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@format_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -45,6 +47,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     correction: str,
     alpha: float,
     seed: int,
+    qrels_format: str | None,
+    run_format: str | None,
 ) -> None:
     r"""Check CONDITIONS on the means of a RUN: measure, one of >= <= == > <, number. Quote them: the shell knows > too.
 
@@ -59,11 +63,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures gate qrels.txt run.trec --profile rerank
     """
     result = gate(
-        qrels,
-        run,
+        qrels_in(qrels, qrels_format),
+        run_in(run, run_format),
         conditions,
         profile=profile,
-        baseline=baseline,
+        baseline=None if baseline is None else run_in(baseline, run_format),
         max_drop=max_drop,
         serving=None if serving is None else read_serving(serving),
         min_relevance=min_relevance,

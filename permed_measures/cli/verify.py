@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import click
 
 from permed_measures.cli import verdict_shown
+from permed_measures.cli._formats import format_options, qrels_in, run_in
 from permed_measures.errors import ParamError
 from permed_measures.profiles import PROFILES
-from permed_measures.readers import FORMATS, read_qrels, read_run
 from permed_measures.verify import Verification, verify
 
 
@@ -21,8 +21,7 @@ from permed_measures.verify import Verification, verify
 @click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
-@click.option("--qrels-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
-@click.option("--run-format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
+@format_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -50,8 +49,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
         msg = "give either --profile or --measures, not both"
         raise ParamError(msg)
     result = verify(
-        read_qrels(qrels, qrels_format),
-        read_run(run, run_format),
+        qrels_in(qrels, qrels_format),
+        run_in(run, run_format),
         list(measures) or None,
         profile=None if measures else profile or "permed",
         min_relevance=min_relevance,

@@ -1,0 +1,30 @@
+"""The options that name the format of qrels and runs, the same for every command that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from permed_measures.readers import FORMATS, read_qrels, read_run
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+def format_options(command: CommandT) -> CommandT:
+    """Give a command the options --qrels-format and --run-format."""
+    for name in ("--run-format", "--qrels-format"):  # click shows first what is added last
+        told = "[default: told by content and suffix]"
+        command = click.option(name, type=click.Choice(list(FORMATS)), help=told)(command)
+    return command
+
+
+def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what stands there)
+    """Return the qrels, or their path where the content tells the format."""
+    return path if form is None else read_qrels(path, form)
+
+
+def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (likewise)
+    """Return the run, or its path where the content tells the format: a large file is then read as fast as can be."""
+    return path if form is None else read_run(path, form)
