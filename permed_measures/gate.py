@@ -75,11 +75,35 @@ def parse_condition(text: str) -> Condition:
 class Check:
     """One line of a gate's table."""
 
-    what: str
-    found: str
+    condition: Condition
+    value: float | None
+    """What was found; None where there is nothing to find it in."""
     held: bool | None
     """None: it could not be checked."""
     why: str = ""
+
+    @property
+    def what(self) -> str:
+        """The condition, written out."""
+        return str(self.condition)
+
+    @property
+    def found(self) -> str:
+        """The value, as a table shows it."""
+        if self.value is None:
+            return "" if self.held is None else "nothing"
+        return f"{round(self.value, 4) + 0.0:.4f}"  # not -0.0000
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON, numbers unrounded."""
+        return {
+            "name": self.condition.name,
+            "operator": self.condition.operator,
+            "wanted": self.condition.bound,
+            "found": self.value,
+            "held": self.held,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True)
@@ -94,6 +118,31 @@ class Gate:
     def held(self) -> bool:
         """Whether no check failed."""
         return all(check.held is not False for check in self.checks)
+
+    def count(self, *, held: bool | None) -> int:
+        """Return how many checks held (True), did not (False), or could not be made (None)."""
+        return sum(check.held is held for check in self.checks)
+
+    @property
+    def summary(self) -> str:
+        """The verdict in one line."""
+        total, held, failed, skipped = len(self.checks), *(self.count(held=held) for held in (True, False, None))
+        checks = "1 check" if total == 1 else f"{total} checks"
+        if failed:
+            said = f"{failed} of {checks} did not hold"
+        elif total in (held, skipped):
+            one, all_ = ("skipped", "all skipped") if skipped else ("it holds", "all hold")
+            said = f"{checks}, {one if total == 1 else all_}"
+        else:
+            said = f"{checks}, {held} {'holds' if held == 1 else 'hold'}"
+        if skipped not in (0, total):
+            said += f", {skipped} skipped"
+        return f"{self.run}: {said}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        checks = [check.to_dict() for check in self.checks]
+        return {"run": self.run, "held": self.held, "checks": checks, "notes": list(self.notes)}
 
 
 def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
@@ -164,7 +213,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     for condition in wanted:
         value = _value(condition, figures, entries, evaluation, comparison)
         why = "" if condition.holds(value) else f"off by {abs(value - condition.bound):.4g}"
-        checks.append(Check(str(condition), f"{value:.4f}", condition.holds(value), why))
+        checks.append(Check(condition, value, condition.holds(value), why))
     checks += [_without_figure(condition, serving) for condition in unasked]
     if comparison is not None:
         checks += [_drop(comparison, measure, max_drop) for measure in comparison.measures]
@@ -187,10 +236,10 @@ def _wanted(
 
 def _without_figure(condition: Condition, serving: Mapping[str, Any] | None) -> Check:
     if serving is None:
-        return Check(str(condition), "", None, "no serving figures given")
+        return Check(condition, None, None, "no serving figures given")
     if condition.name.endswith("_ms"):  # every summary of calls that succeeded has its latencies
-        return Check(str(condition), "nothing", False, "the serving figures lack it: did any call succeed?")
-    return Check(str(condition), "", None, "not among the serving figures")
+        return Check(condition, None, False, "the serving figures lack it: did any call succeed?")
+    return Check(condition, None, None, "not among the serving figures")
 
 
 def _entries(conditions: Sequence[Condition], profile: Profile | None, figures: Mapping[str, Any]) -> dict[str, Entry]:
@@ -244,11 +293,11 @@ def _value(
 
 def _drop(comparison: Comparison, measure: Measure, max_drop: float) -> Check:
     change = comparison.whole.changes[comparison.runs[0], measure]
-    what = f"{comparison.labels[measure]} drop <= {max_drop:g}"
+    what = Condition(f"{comparison.labels[measure]} drop", "<=", max_drop)
     if change.difference is None:
-        return Check(what, "", None, "no query is in both runs")
-    found = f"{-change.difference:.4f}"
-    if -change.difference <= max_drop:
+        return Check(what, None, None, "no query is in both runs")
+    found = 0.0 - change.difference  # not -0.0
+    if found <= max_drop:
         return Check(what, found, held=True)
     p = "" if change.p_adjusted is None else f" ({p_is(change.p_adjusted)})"
     if change.significant:
@@ -278,9 +327,9 @@ def junit(result: Gate) -> str:
     """Return JUnit's XML: one test case per check."""
     count = {
         "tests": str(len(result.checks)),
-        "failures": str(sum(check.held is False for check in result.checks)),
+        "failures": str(result.count(held=False)),
         "errors": "0",
-        "skipped": str(sum(check.held is None for check in result.checks)),
+        "skipped": str(result.count(held=None)),
         "time": "0",
     }
     suites = ET.Element("testsuites", {"name": "permed-measures", **count})

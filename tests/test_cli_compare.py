@@ -182,6 +182,31 @@ def test_gate_exit_codes_table_and_junit(tool, tmp_path):
     assert code == 1
 
 
+def test_gate_in_every_format(tool):
+    base = ("gate", "qrels.jsonl", "profile_query.jsonl", "P@1>=0.5", "P@1 <= 0.1", "--format")
+    code, out, _ = tool(*base, "json")
+    found = json.loads(out)
+    first, second = found["checks"]
+    assert (code, found["run"], found["held"]) == (1, "profile_query", False)
+    assert (first["name"], first["operator"], first["wanted"], first["held"]) == ("P@1", ">=", 0.5, True)
+    assert second == {**first, "operator": "<=", "wanted": 0.1, "held": False, "why": second["why"]}
+    assert any("unjudged" in note for note in found["notes"])
+    _, out, _ = tool(*base, "jsonl")
+    assert [json.loads(line) for line in out.splitlines()] == [first, second]
+    _, out, _ = tool(*base, "csv")
+    rows = [line.split(",") for line in out.splitlines()]
+    assert rows[0] == ["verdict", "name", "operator", "wanted", "found", "why"]
+    assert rows[1] == ["ok", "P@1", ">=", "0.5", repr(first["found"]), ""]
+    assert rows[2][:4] == ["FAILED", "P@1", "<=", "0.1"]
+    _, out, _ = tool(*base, "markdown")
+    assert f"| FAILED | P@1 <= 0.1 | {first['found']:.4f} | {second['why']} |" in out.splitlines()
+    assert "- profile_query: 1 of 2 checks did not hold" in out.splitlines()
+    assert r"FAILED & P@1 \textless{}= 0.1 &" in tool(*base, "latex")[1]
+    assert tool(*base[:-1])[1] == tool(*base, "table")[1]
+    code, out, _ = tool(*base[:4])
+    assert (code, out.splitlines()[-1]) == (0, "profile_query: 1 check, it holds")
+
+
 def test_demo_writes_compares_and_repeats(tool, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = tool("demo", str(tmp_path / "an example"))

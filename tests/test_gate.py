@@ -152,6 +152,48 @@ def test_serving_files(tmp_path):
         read_serving(tmp_path / "absent.json")
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ([True], "1 check, it holds"),
+        ([True, True], "2 checks, all hold"),
+        ([False], "1 of 1 check did not hold"),
+        ([True, False, None], "1 of 3 checks did not hold, 1 skipped"),
+        ([True, None, None], "3 checks, 1 holds, 2 skipped"),
+        ([True, True, None], "3 checks, 2 hold, 1 skipped"),
+        ([None, None], "2 checks, all skipped"),
+        ([None], "1 check, skipped"),
+    ],
+)
+def test_the_summary_counts(verdicts, said):
+    checks = tuple(Check(Condition("P@1", ">=", 0.5), None, verdict) for verdict in verdicts)
+    assert Gate("bm25", checks).summary == f"bm25: {said}"
+
+
+def test_a_gate_as_data():
+    result = gate(QRELS, CHANCE, ["RR>0.1", "p95_ms<=500"], baseline=GOOD, serving={"p95_ms": 501})
+    # of 40 queries one falls from 1 to 1/2
+    value = (39 + 1 / 2) / 40
+    found = result.to_dict()
+    why = found["checks"][2].pop("why")
+    assert why.startswith("the paired test does not support the drop")
+    assert found == {
+        "run": "run",
+        "held": False,
+        "checks": [
+            {"name": "RR", "operator": ">", "wanted": 0.1, "found": value, "held": True, "why": ""},
+            {"name": "p95_ms", "operator": "<=", "wanted": 500, "found": 501, "held": False, "why": "off by 1"},
+            {"name": "RR drop", "operator": "<=", "wanted": 0, "found": pytest.approx(1 / 80), "held": True},
+        ],
+        "notes": list(result.notes),
+    }
+
+
+def test_no_change_is_no_negative_drop():
+    same = gate(QRELS, GOOD, ["RR>0.1"], baseline=GOOD).checks[1]
+    assert (same.found, same.held) == ("0.0000", True)
+
+
 def test_junit_counts_and_says_why():
     result = gate(QRELS, GOOD, profile="rerank")
     suites = ET.fromstring(junit(result))  # noqa: S314  (our own output)
@@ -167,7 +209,9 @@ def test_junit_counts_and_says_why():
 
 def test_junit_holds_any_character():
     odd = "a\x00b<c>&\"'\ud800\x1b中"
-    result = Gate(odd, (Check(odd, odd, held=False, why=odd), Check(odd, odd, None, odd), Check(odd, odd, held=True)))
+    condition = Condition(odd, "<=", 1)
+    checks = Check(condition, 2, held=False, why=odd), Check(condition, None, None, odd), Check(condition, 0, held=True)
+    result = Gate(odd, checks)
     shown = junit(result)
     suites = ET.fromstring(shown.encode())  # noqa: S314  (our own output)
     assert suites.find("testsuite").get("name") == "gate a\ufffdb<c>&\"'\ufffd\ufffd中"

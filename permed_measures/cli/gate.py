@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 
 import click
 
-from permed_measures.cli import verdict_shown
+from permed_measures.cli import _tables, verdict_shown
 from permed_measures.cli._formats import format_options, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, run_name
 from permed_measures.gate import Gate, gate, junit, read_serving
@@ -31,6 +32,7 @@ from permed_measures.profiles import QUERY_SETS
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of the test.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @format_options
+@click.option("--format", "form", type=click.Choice(list(_tables.FORMATS)), default="table", show_default=True)
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -49,6 +51,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
+    form: str,
 ) -> None:
     r"""Check CONDITIONS on the means of a RUN: measure, one of >= <= == > <, number. Quote them: the shell knows > too.
 
@@ -61,6 +64,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures gate qrels.txt new.trec 'nDCG@10>=0.8' --baseline old.trec --max-drop 0.01
       permed-measures gate qrels.txt run.trec 'RR>=0.8' --serving serving.json 'p95_ms<=500' --junit gate.xml
       permed-measures gate qrels.txt run.trec --profile rerank
+      permed-measures gate qrels.txt run.trec 'P@5>=0.8' --format json
     """
     result = gate(
         qrels_in(qrels, qrels_format),
@@ -81,24 +85,36 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if junit_file is not None:
         write_whole(junit_file, junit(result))
     with verdict_shown():
-        click.echo(_table(result))
+        click.echo(_rendered(result, form), nl=False)
     sys.exit(0 if result.held else 1)
 
 
 _SIGNS = {True: "ok", False: "FAILED", None: "skipped"}
 
 
-def _table(result: Gate) -> str:
+def _rendered(result: Gate, form: str) -> str:
+    if form == "json":
+        return json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    if form == "jsonl":
+        return "".join(json.dumps(check.to_dict(), ensure_ascii=False) + "\n" for check in result.checks)
+    if form == "table":
+        return _text(result)
+    if form == "csv":
+        heads = ["verdict", *result.checks[0].to_dict()]
+        heads.remove("held")
+        records = [{**check.to_dict(), "verdict": _SIGNS[check.held]} for check in result.checks]
+        rows = [["" if record[head] is None else record[head] for head in heads] for record in records]
+        return _tables.csv(_tables.Table(heads, rows))
+    shown: list[list[str | float]] = [[_SIGNS[c.held], c.what, c.found, c.why] for c in result.checks]
+    heads = ["verdict", "check", "found", "why"]
+    return _tables.FORMATS[form](_tables.Table(heads, shown, [*result.notes, result.summary]))
+
+
+def _text(result: Gate) -> str:
     rows = [(_SIGNS[check.held], check.what, check.found, check.why) for check in result.checks]
     widths = [max(len(row[place]) for row in rows) for place in range(3)]
     lines = [
         f"{sign:<{widths[0]}}  {what:<{widths[1]}}  {found:>{widths[2]}}  {why}".rstrip()
         for sign, what, found, why in rows
     ]
-    lines += [f"note: {note}" for note in result.notes]
-    failed = sum(check.held is False for check in result.checks)
-    total = len(result.checks)
-    lines.append(
-        f"{result.run}: {failed} of {total} did not hold" if failed else f"{result.run}: {total} checks, all hold"
-    )
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"note: {note}" for note in result.notes), result.summary]) + "\n"
