@@ -370,12 +370,20 @@ def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_se
         notes.append(f"{_queries(nothing)} without a document of grade >= {lowest}, counted as 0{_some(nothing)}")
     where = "of the returned documents" if look.depth is None else f"of the documents in the top {look.depth}"
     if look.tied:
-        share = look.tied / look.returned
-        notes.append(f"{share:.1%} {where} tie with another one's score (32-bit); ties go by document id, descending")
+        share = _share(look.tied, look.returned)
+        notes.append(f"{share} {where} tie with another one's score (32-bit); ties go by document id, descending")
     if look.returned and look.judged < look.returned:
-        share = 1 - look.judged / look.returned
-        notes.append(f"{share:.1%} {where} are unjudged and count as not relevant")
+        share = _share(look.returned - look.judged, look.returned)
+        notes.append(f"{share} {where} are unjudged and count as not relevant")
     return notes
+
+
+def _share(part: int, whole: int) -> str:
+    """Write the share of a part that is not empty; a few are not none, nearly all are not all."""
+    shown = f"{part / whole:.1%}"
+    if shown == "0.0%":
+        return "less than 0.1%"
+    return "more than 99.9%" if shown == "100.0%" and part < whole else shown
 
 
 def _queries(query_ids: Sequence[str]) -> str:

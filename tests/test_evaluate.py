@@ -83,6 +83,15 @@ def test_min_relevance_is_the_default_rel():
     assert result.notes[0].startswith("relevant means grade >= 6.5 (min_relevance)")
 
 
+def test_a_share_of_few_is_not_said_to_be_none_and_of_most_not_all():
+    ties = [*[0.5] * 2, *range(2, 5001)]  # 2 of 5,001
+    notes = evaluate({"q": {"d0": 1, "d1": 1}}, {"q": {f"d{n}": s for n, s in enumerate(ties)}}, "AP").notes
+    assert notes[0].startswith("less than 0.1% of the returned documents tie with another one's score")
+    assert notes[1] == "more than 99.9% of the returned documents are unjudged and count as not relevant"
+    notes = evaluate({"q": {"x": 1}}, {"q": ["a", "b"]}, "AP").notes
+    assert notes == ["100.0% of the returned documents are unjudged and count as not relevant"]
+
+
 def test_min_relevance_leaves_numret_alone():
     assert evaluate({"q": {"a": 3}}, {"q": ["a", "b"]}, [NumRet, NumRel], min_relevance=5).means == {
         NumRet: 2,
