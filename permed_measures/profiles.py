@@ -62,6 +62,29 @@ class Profile:
                 raise ParamError(msg)
         object.__setattr__(self, "measures", tuple(measures))
 
+    def to_toml(self) -> str:
+        """Return the text of a file that :func:`load_profile` reads as this profile."""
+        lines = [f"name = {_toml_text(self.name)}", f"description = {_toml_text(self.description)}"]
+        if self.min_relevance is not None:
+            lines.append(f"min_relevance = {self.min_relevance!r}")
+        for entry in self.entries:
+            lines += ["", "[[measures]]", f"measure = {_toml_text(str(entry.measure))}"]
+            lines.append(f"name = {_toml_text(entry.name)}")
+            if entry.queries != QUERY_SETS[0]:
+                lines.append(f"queries = {_toml_text(entry.queries)}")
+        for target in self.targets:
+            lines += ["", "[[targets]]", f"name = {_toml_text(target.name)}", f"target = {target.target!r}"]
+            lines.append(f"excellent = {target.excellent!r}")
+            if target.lower_is_better:
+                lines.append("lower_is_better = true")
+        return "\n".join(lines) + "\n"
+
+
+def _toml_text(text: str) -> str:
+    import json  # noqa: PLC0415  (only for those who write profiles)
+
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")  # JSON lets DEL stand, TOML does not
+
 
 def _entries(*entries: tuple[str, str] | tuple[str, str, str]) -> tuple[Entry, ...]:
     return tuple(Entry(parse(measure), name, *queries) for measure, name, *queries in entries)
@@ -141,7 +164,9 @@ def load_profile(profile: str | Path | Profile) -> Profile:
     """Return a profile by name, or from a TOML file.
 
     A file holds ``name``, ``description``, optionally ``min_relevance`` and ``queries``, and one ``[[measures]]`` table
-    per measure with ``measure``, optionally ``name`` (what is shown) and ``queries``.
+    per measure with ``measure``, optionally ``name`` (what is shown) and ``queries``. Targets are ``[[targets]]``
+    tables with ``name`` (what a measure is shown as, or a serving figure), ``target``, optionally ``excellent`` and
+    ``lower_is_better``. :meth:`Profile.to_toml` writes such a file.
     """
     if isinstance(profile, Profile):
         return profile
@@ -186,19 +211,17 @@ def _toml_module() -> Any:  # noqa: ANN401  (a module)
     return tomllib
 
 
-_TABLE_KEYS = ("name", "description", "min_relevance", "queries", "measures")
+_TABLE_KEYS = ("name", "description", "min_relevance", "queries", "measures", "targets")
 _ENTRY_KEYS = ("measure", "name", "queries")
+_TARGET_KEYS = ("name", "target", "excellent", "lower_is_better")
 
 
 def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
     _known_keys(table, _TABLE_KEYS, "the profile")
     queries = _query_set(table.get("queries", "qrels"))
-    rows = table.get("measures")
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        msg = 'a profile has one [[measures]] table per measure, with measure = "GWAP@10" and name = "MAP@10"'
-        raise ParamError(msg)
+    msg = 'a profile has one [[measures]] table per measure, with measure = "GWAP@10" and name = "MAP@10"'
     entries = []
-    for row in rows:
+    for row in _rows(table.get("measures"), msg):
         _known_keys(row, _ENTRY_KEYS, "a [[measures]] table")
         if not isinstance(row.get("measure"), str):
             msg = f'a [[measures]] table needs measure = "…"; found {dict(row)!r}'
@@ -210,7 +233,26 @@ def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
         str(table.get("description", "")),
         tuple(entries),
         min_relevance=table.get("min_relevance"),
+        targets=tuple(map(_target, _rows(table.get("targets", []), 'a target is a [[targets]] table with name = "…"'))),
     )
+
+
+def _rows(rows: Any, msg: str) -> list[Mapping[str, Any]]:  # noqa: ANN401  (checked here)
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ParamError(msg)
+    return rows
+
+
+def _target(row: Mapping[str, Any]) -> Target:
+    _known_keys(row, _TARGET_KEYS, "a [[targets]] table")
+    name, lower = row.get("name"), row.get("lower_is_better", False)
+    target: Any = row.get("target")
+    excellent: Any = row.get("excellent", target)
+    are_numbers = {type(target), type(excellent)} <= {int, float}
+    if not isinstance(name, str) or not are_numbers or not isinstance(lower, bool):
+        msg = f'a [[targets]] table needs name = "…" and target = a number; found {dict(row)!r}'
+        raise ParamError(msg)
+    return Target(name, target, excellent, lower)
 
 
 def _known_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:

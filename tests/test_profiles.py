@@ -8,6 +8,7 @@ import pytest
 from ir_measures import RR, P, Success
 
 from permed_measures import GWAP, PROFILES, Coverage, InputError, ListAP, ParamError, evaluate, load_profile
+from permed_measures.profiles import Entry, Profile, Target
 
 
 def labels(name):
@@ -134,12 +135,35 @@ def test_a_profile_from_a_file(tmp_path):
         ("[[measures]]\nmeasure = 'P@1'\nqueries = 'all'", "queries='all' is not allowed"),
         ("[[measures]]\nmeasure = 'P@1'\n[[measures]]\nmeasure = 'P_1'", "'P@1' stands twice"),
         ("measures = []", "has no measures"),
+        ("targets = 3\n[[measures]]\nmeasure = 'P@1'", r"mine.toml: a target is a \[\[targets\]\] table"),
+        ("[[measures]]\nmeasure = 'P@1'\n[[targets]]\nname = 'P@1'", "needs name = .* and target = a number"),
+        ("[[measures]]\nmeasure = 'P@1'\n[[targets]]\nname = 'P@1'\ntarget = true", "target = a number"),
+        ("[[measures]]\nmeasure = 'P@1'\n[[targets]]\nname = 'P@1'\ngoal = 1", "has no key 'goal'"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path, text, message):
     with pytest.raises(InputError, match=message) as raised:
         load_profile(write(tmp_path, text))
     assert raised.value.path == tmp_path / "mine.toml"
+
+
+ODD = Profile(
+    'a "name" with \\ and \x7f',
+    "two\nlines, 中",
+    (Entry(GWAP(weights={1: 0.5, 2: 1.0}, rel=1.5) @ 5, "é'\t", "run"), Entry(P @ 1, "P@1", "both")),
+    min_relevance=1.5,
+    targets=(Target("é'\t", 0.5, 0.75), Target("p95_ms", 500, 1e3, lower_is_better=True)),
+)
+
+
+@pytest.mark.parametrize("profile", [*PROFILES.values(), ODD], ids=lambda profile: profile.name.partition(" ")[0])
+def test_what_is_written_as_toml_is_read_as_the_same_profile(tmp_path, profile):
+    assert load_profile(write(tmp_path, profile.to_toml())) == profile
+
+
+def test_the_targets_of_a_file(tmp_path):
+    text = "[[measures]]\nmeasure = 'P@1'\n[[targets]]\nname = 'P@1'\ntarget = 0.8"
+    assert load_profile(write(tmp_path, text)).targets == (Target("P@1", 0.8, 0.8),)
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

@@ -1,0 +1,93 @@
+"""``permed-measures profiles``: the named sets of measures, and how to write one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from permed_measures.cli import _tables
+from permed_measures.definitions import definition
+from permed_measures.errors import ParamError
+from permed_measures.markup import markdown_text
+from permed_measures.profiles import PROFILES, QUERY_SETS, Entry, Profile, Target, load_profile
+
+FORMATS = ("table", "markdown", "json")
+
+
+@click.command(short_help="List the profiles, or show one: measures, names, targets.")
+@click.argument("name", required=False, metavar="[NAME|FILE.toml]")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: table]")
+@click.option("--toml", is_flag=True, help="Print one profile as a file that --profile FILE.toml reads.")
+def command(*, name: str | None, form: str | None, toml: bool) -> None:
+    r"""List the profiles, or show the one called NAME: what each measure is called there, and the targets.
+
+    A profile of your own is a TOML file; --toml prints one to start from.
+
+    \b
+    Examples:
+      permed-measures profiles
+      permed-measures profiles llm-judged
+      permed-measures profiles rerank --format json
+      permed-measures profiles permed --toml > mine.toml
+      permed-measures eval qrels.txt bm25.run --profile mine.toml
+    """
+    chosen = list(PROFILES.values()) if name is None else [load_profile(name)]
+    if toml:
+        if name is None or form is not None:
+            msg = "--toml prints one profile: give its name, and no --format"
+            raise ParamError(msg)
+        click.echo(chosen[0].to_toml(), nl=False)
+    elif form == "json":
+        records = [_record(profile) for profile in chosen]
+        click.echo(json.dumps(records if name is None else records[0], indent=2, ensure_ascii=False))
+    else:
+        shown = [_shown(profile, form or "table", definitions=name is not None) for profile in chosen]
+        click.echo("\n".join(shown), nl=False)
+
+
+def _record(profile: Profile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "description": profile.description,
+        "min_relevance": profile.min_relevance,
+        "measures": [
+            {**entry._asdict(), "measure": str(entry.measure), "definition": definition(entry.measure)}
+            for entry in profile.entries
+        ],
+        "targets": [target._asdict() for target in profile.targets],
+    }
+
+
+def _shown(profile: Profile, form: str, *, definitions: bool) -> str:
+    """Return a heading, and a table with one row per measure and per target that is not a measure's."""
+    targets = {target.name: target for target in profile.targets}
+    rows: list[list[str | float]] = [
+        [entry.name, str(entry.measure), _over(entry, profile), *_levels(targets.pop(entry.name, None))]
+        for entry in profile.entries
+    ]
+    rows += [[target.name, "a serving figure", "", *_levels(target)] for target in targets.values()]
+    heads = ["name", "measure", "mean over the queries of", "target", "excellent"]
+    kept = [place for place in range(len(heads)) if any(row[place] for row in rows)]
+    below = []
+    if profile.min_relevance is not None:
+        below.append(f"relevant means grade >= {profile.min_relevance} wherever a measure does not say otherwise")
+    if definitions:
+        below += [f"{entry.name} = {entry.measure}: {definition(entry.measure)}" for entry in profile.entries]
+    table = _tables.Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows], below)
+    if form == "markdown":
+        return f"### {markdown_text(profile.name)}\n\n{markdown_text(profile.description)}\n\n{_tables.markdown(table)}"
+    return f"{profile.name}: {profile.description}\n\n{_tables.text(table)}"
+
+
+def _over(entry: Entry, profile: Profile) -> str:
+    """Return over which queries a mean runs, where that is not the same for all, nor the usual."""
+    return "" if all(other.queries == QUERY_SETS[0] for other in profile.entries) else entry.queries
+
+
+def _levels(target: Target | None) -> list[str]:
+    if target is None:
+        return ["", ""]
+    sign = "<" if target.lower_is_better else ">"
+    return [f"{sign} {level:g}" for level in (target.target, target.excellent)]
