@@ -1,6 +1,7 @@
 """The form of the ir_measures command: ``permed-measures QRELS RUN 'GWAP@10 P@1' -q -n -p 4 -o jsonl``.
 
-Arguments, flags and output are ir_measures' own, so that a pipeline switches by changing one word. It needs no click.
+Arguments, flags and output are ir_measures' own, so that a pipeline switches by changing one word; what the numbers
+rest on is said on stderr. It needs no click.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from permed_measures.evaluate import evaluate
 from permed_measures.inputs import Qrels, as_qrels
 from permed_measures.measures import parse_all
 from permed_measures.readers import read_qrels, read_run
+from permed_measures.readers.source import STDIN
 
 _PLACES = 4
 _SAFE_PLACES = 10
@@ -44,21 +46,28 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
     # by name: ir_measures makes a measure's hash from its print, every time
     names = list(map(str, measures))
     aggregators = dict(zip(names, [measure.aggregator() for measure in measures], strict=True))
-    for query_id, name, value in compute(options, measures, qrels):
+    notes: list[str] = []
+    for query_id, name, value in compute(options, measures, qrels, notes):
         aggregators[name].add(value)
         if options.by_query:
             show(query_id, name, value)
     if not options.no_summary:
         for name in names:
             show(_SUMMARY, name, aggregators[name].result())
+    sys.stdout.flush()  # notes stand below what they are about
+    sys.stderr.writelines(f"note: {note}\n" for note in notes)
 
 
 def _qrels(path: str, commands: Sequence[str]) -> Qrels:
     """Read a file, or the judgements of a data set of ir_datasets, as ir_measures does."""
     _check_exists(path, commands)
-    if Path(path).exists():
+    if _is_there(path):
         return as_qrels(read_qrels(path))
     return as_qrels(_dataset(path).qrels_iter())
+
+
+def _is_there(path: str) -> bool:
+    return path == STDIN or Path(path).exists()
 
 
 def _dataset(name: str) -> Any:  # noqa: ANN401  (ir_datasets')
@@ -70,17 +79,19 @@ def _dataset(name: str) -> Any:  # noqa: ANN401  (ir_datasets')
 
 
 def _check_exists(path: str, commands: Sequence[str]) -> None:
-    if not Path(path).exists() and _dataset(path) is None:
+    if not _is_there(path) and _dataset(path) is None:
         msg = f"{path!r} is neither a command nor a file, nor a data set of ir_datasets with qrels."
         raise InputError(msg + did_you_mean(path, commands))
 
 
-def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Value]:
+def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels, notes: list[str]) -> Iterator[Value]:
     """Yield values in ir_measures' order: the queries as they come in the run, then those that are missing there."""
     # sums depend on the order of queries in their last digits, and a large file is read without keeping it
     exact = options.by_query or options.output_format == "jsonl" or not 0 <= options.places <= _SAFE_PLACES
     run = read_run(options.run) if exact else options.run
-    columns = {str(measure): column for measure, column in evaluate(qrels, run, measures).columns.items()}
+    evaluation = evaluate(qrels, run, measures)
+    notes += evaluation.notes
+    columns = {str(measure): column for measure, column in evaluation.columns.items()}
     answered = [query_id for query_id in run if query_id in qrels] if exact else list(qrels)
     for query_id in answered:
         for name, column in columns.items():
@@ -91,7 +102,12 @@ def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrel
             yield query_id, name, columns[name][query_id]
 
 
-def _by_provider(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels) -> Iterator[Value]:
+def _by_provider(
+    options: argparse.Namespace,
+    measures: Sequence[Measure],
+    qrels: Qrels,
+    notes: list[str],  # noqa: ARG001  (as of _by_us; a provider has none)
+) -> Iterator[Value]:
     """Let the provider that was asked for compute."""
     provider = ir_measures.providers.registry[options.provider]
     try:
