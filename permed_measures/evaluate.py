@@ -257,7 +257,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
     judged = as_qrels(qrels)
     plan = Plan(list(chosen), rel)
-    plan.check_grades(judged)
+    _check_grades(plan, judged, known_profile)
     returned = _returned(run, judged, plan)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     look = _Look(plan)
@@ -275,6 +275,23 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
     )
+
+
+def _check_grades(plan: Plan, qrels: Qrels, profile: Profile | None) -> None:
+    """Check grades; who asked for one of our profiles is told how to ask for another measure than the profile's."""
+    try:
+        plan.check_grades(qrels)
+    except InputError as error:
+        if profile is None or PROFILES.get(profile.name) is not profile:
+            raise
+        highest = max(grade for grades in qrels.values() for grade in grades.values())
+        scaled = [measure for measure in plan.by_kernel.values() if "max_rel" in measure.SUPPORTED_PARAMS]
+        instead = " ".join(str(measure(max_rel=highest)) for measure in scaled)
+        msg = (
+            f"{error}. The measure is of the profile {profile.name}: in the shell write -m '{instead}', or edit what "
+            f"'permed-measures profiles {profile.name} --toml' prints, and give that file as the profile"
+        )
+        raise InputError(msg) from error
 
 
 def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  (every shape that inputs.py knows)

@@ -261,6 +261,27 @@ def test_errors_are_one_message_and_exit_code_2(tool):
         assert "Traceback" not in err
 
 
+def test_a_grade_that_a_profile_does_not_know_comes_with_the_way_out(tool):
+    Path("four.txt").write_text("q1 0 a 3\nq2 0 a 4\n")
+    code, out, err = tool("eval", "four.txt", "bm25.run")
+    assert (code, out) == (2, "")
+    assert "query 'q1', document 'a': grade 3 is above max_rel=2" in err
+    assert "The measure is of the profile permed: in the shell write -m 'GWAP(max_rel=4)@10', or edit what" in err
+    assert "permed-measures profiles permed --toml" in err
+    # the way out is one
+    assert tool("eval", "four.txt", "bm25.run", "-m", "GWAP(max_rel=4)@10")[0] == 0
+    toml = tool("profiles", "permed", "--toml")[1].replace('"GWAP@10"', '"GWAP(max_rel=4)@10"')
+    Path("mine.toml").write_text(toml)
+    assert tool("eval", "four.txt", "bm25.run", "--profile", "mine.toml")[0] == 0
+    _, _, err = tool("eval", "four.txt", "bm25.run", "-m", "GWAP@10")
+    assert "profile" not in err
+    toml = toml.replace("max_rel=4", "weights={1: 0.5, 2: 1.0}")
+    Path("mine.toml").write_text(toml)
+    _, _, err = tool("eval", "four.txt", "bm25.run", "--profile", "mine.toml")
+    assert err.endswith("add it to weights, or raise rel above it\n")  # a file of one's own is known to its owner
+    assert "The measure is" not in tool("gate", "four.txt", "bm25.run", "GWAP@10>=0.5")[2]
+
+
 def test_formats_can_be_named(tool):
     Path("strange").write_text("query_id,doc_id,score\nq1,a,1\n")
     code, out, _ = tool("eval", "qrels.txt", "strange", "--run-format", "csv", "--qrels-format", "trec", "-m", "P@1")
