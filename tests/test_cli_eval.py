@@ -454,7 +454,10 @@ def test_convert_between_formats(tool):
         tool("eval", "qrels.txt", "again.trec", "-m", "AP")[1].split()[-1]
         == tool("eval", "qrels.txt", "bm25.run", "-m", "AP")[1].split()[-1]
     )
-    assert tool("convert", "qrels.txt", "qrels.tsv")[0] == 0
+    code, _, err = tool("convert", "qrels.txt", "qrels.tsv")
+    assert (code, err.splitlines()[0]) == (0, "qrels: 3 queries, 7 documents, trec to tsv")
+    Path("one.txt").write_text("q1 0 a 2\n")
+    assert tool("convert", "one.txt", "one.tsv")[2].startswith("qrels: 1 query, 1 document, trec to tsv\n")
     assert Path("qrels.tsv").read_text().startswith("query_id\tdoc_id\trelevance\nq1\ta\t2\n")
     code, _, err = tool("convert", "qrels.txt", "qrels.json")
     code, _, err = tool("convert", "qrels.json", "qrels.trec")

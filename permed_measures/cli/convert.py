@@ -28,6 +28,7 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
       permed-measures convert run.trec run.parquet
       permed-measures convert reranked.jsonl reranked.trec.gz
       permed-measures convert scores.json run.jsonl --what run --to jsonl-rows
+      zcat run.trec.gz | permed-measures convert - - --to csv
     """
     read_from = Source(source)
     module = format_of(read_from, from_format)
@@ -40,10 +41,15 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
     write_whole(target, content)
     documents = sum(map(len, groups.values()))
     number = "grade" if what == "qrels" else "score, or the order"
-    click.echo(f"{what}: {len(groups):,} queries, {documents:,} documents, {module.NAME} to {written.NAME}", err=True)
+    counts = f"{_counted(len(groups), 'query', 'queries')}, {_counted(documents, 'document', 'documents')}"
+    click.echo(f"{what}: {counts}, {module.NAME} to {written.NAME}", err=True)
     click.echo(f"note: query, document and {number} are kept, nothing else that {source} may hold", err=True)
     for note in notes:
         click.echo(f"note: {note}", err=True)
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _target_format(target: Path, name: str | None) -> ModuleType:

@@ -16,9 +16,16 @@ from permed_measures.report import render
 @click.command(short_help="Write a small example data set and compare its runs.")
 @click.argument("folder", default="permed-demo", type=click.Path(file_okay=False))
 def command(folder: str) -> None:
-    """Write an example into FOLDER (permed-demo), compare its runs, and print the command to repeat that.
+    r"""Write an example into FOLDER (permed-demo), compare its runs, and print the command to repeat that.
 
     The data is made up: 60 conversations of 4 turns with grades 0, 1 and 2, a retrieved run, and two rerankers.
+
+    \b
+    Examples:
+      permed-measures demo
+      permed-measures demo my-example
+      permed-measures eval permed-demo/qrels.jsonl permed-demo/retrieved.jsonl
+      permed-measures compare permed-demo/qrels.jsonl permed-demo/retrieved.jsonl permed-demo/query_only.jsonl
     """
     qrels, retrieved, profile_query, query_only, descriptions = write_example(folder)
     runs = {path.stem: path for path in (profile_query, query_only)}

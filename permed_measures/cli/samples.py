@@ -49,6 +49,13 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     \b
     FILE is JSONL, JSON, CSV or parquet, one sample per candidate:
     {"trace_id": "t1", "node_id": 3, "query": "…", "tool": "search", "features": [0.8, 0.5, 0.7, 0.9], "label": 1}
+
+    \b
+    Examples:
+      permed-measures samples test.jsonl --weights 0.4,0.3,0.2,0.1
+      permed-measures samples test.jsonl --train train.jsonl --solver lbfgs
+      permed-measures samples scored.csv --group query_id --candidate doc_id -m 'nDCG@5'
+      permed-measures samples test.jsonl --weights 0.4,0.3,0.2,0.1 --details groups.jsonl --format json
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.leaks import leak_check  # noqa: PLC0415  (likewise)
