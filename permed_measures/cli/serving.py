@@ -54,7 +54,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     The JSON format is what `permed-measures gate --serving FILE` reads.
 
     \b
-    Examples:
+    Example:
       echo '{"start": "2026-01-05T09:00:00Z", "duration_ms": 120.5, "candidates": 50}' > requests.jsonl
       echo '{"start": "2026-01-05T09:00:01Z", "duration_ms": 310.0, "candidates": 100}' >> requests.jsonl
       echo '{"start": "2026-01-05T09:00:02Z", "error": "TimeoutError: no answer"}' >> requests.jsonl
