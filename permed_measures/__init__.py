@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
     from permed_measures.readers import read_qrels, read_run
+    from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
 
 __version__ = "0.1.0"
 
@@ -39,9 +40,12 @@ __all__ = [
     "ParamError",
     "Ranking",
     "RelevanceEvaluator",
+    "TableFacts",
     "compare",
     "evaluate",
+    "evaluate_tables",
     "explain",
+    "inspect_tables",
     "install_ranx",
     "load_profile",
     "parse",
@@ -54,6 +58,8 @@ __all__ = [
     "register",
     "supported_measures",
     "supported_nicknames",
+    "table_means",
+    "to_sql",
     "uninstall_ranx",
 ]
 
@@ -61,8 +67,11 @@ _LATER = {
     "Comparison": "comparison.Comparison",
     "Explanation": "explanation.Explanation",
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
+    "TableFacts": "tables.TableFacts",
     "compare": "comparison.compare",
+    "evaluate_tables": "tables.evaluate_tables",
     "explain": "explanation.explain",
+    "inspect_tables": "tables.inspect_tables",
     "install_ranx": "hosts.ranx.install",
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
@@ -70,6 +79,8 @@ _LATER = {
     "read_run": "readers.read_run",
     "supported_measures": "hosts.pytrec_eval.supported_measures",
     "supported_nicknames": "hosts.pytrec_eval.supported_nicknames",
+    "table_means": "tables.table_means",
+    "to_sql": "tables.to_sql",
     "uninstall_ranx": "hosts.ranx.uninstall",
 }
 """Where the names are that are imported on first use."""

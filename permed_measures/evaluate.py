@@ -251,7 +251,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     >>> result["P@1"]
     1.0
     """
-    chosen, query_sets, known_profile = _chosen(measures, profile, queries)
+    chosen, query_sets, known_profile = choose(measures, profile, queries)
     if min_relevance is None and known_profile is not None:
         min_relevance = known_profile.min_relevance
     rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
@@ -309,7 +309,7 @@ def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  
     return as_run(run)
 
 
-def _chosen(
+def choose(
     measures: str | Measure | Iterable[str | Measure] | None,
     profile: str | Path | Profile | None,
     queries: str | None,

@@ -190,6 +190,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
 
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
     kernel: ClassVar[Callable[..., float]]
+    expression: ClassVar[Callable[..., Any] | None] = None
+    """The kernel once more, over a RankingTable: for engines that hold more rows than this process."""
 
     def __init__(self, **params: Any) -> None:  # noqa: ANN401  (checked against SUPPORTED_PARAMS)
         super().__init__(**self._checked(params))
@@ -244,6 +246,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     def check_grades(self, query_id: str, grades: Grades) -> None:
         """Raise InputError when the measure is not defined for these grades."""
 
+    def suspect_grades(self, grade: Any) -> Any:  # noqa: ANN401, ARG002  (expressions over a column; for subclasses)
+        """Return the condition under which ``check_grades`` may object to a grade of a table; None for never."""
+        return None
+
     @property
     def raising_helps(self) -> bool:
         """Whether exchanging a relevant document with a non-relevant one above it can never lower the value."""
@@ -280,12 +286,15 @@ DEFINED: dict[str, RankingMeasure] = {}
 def define(cls: type[MeasureT]) -> MeasureT:
     """Check a measure's class and make it known; what is written there is all that a measure needs."""
     declared = set(cls.SUPPORTED_PARAMS)
-    parameters = list(inspect.signature(cls.kernel).parameters.values())
-    keywords = {p.name for p in parameters[1:] if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
-    if keywords != declared or len(parameters) != len(declared) + 1:
-        takes = f"the kernel takes {sorted(keywords)} without defaults"
-        msg = f"{cls.__name__}: {takes}, the class declares {sorted(declared)}"
-        raise TypeError(msg)
+    for role, function in (("kernel", cls.kernel), ("expression", cls.expression)):
+        if function is None:
+            continue
+        parameters = list(inspect.signature(function).parameters.values())
+        keywords = {p.name for p in parameters[1:] if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
+        if keywords != declared or len(parameters) != len(declared) + 1:
+            takes = f"the {role} takes {sorted(keywords)} without defaults"
+            msg = f"{cls.__name__}: {takes}, the class declares {sorted(declared)}"
+            raise TypeError(msg)
     if not (cls.__doc__ or "").strip() or ">>>" not in (cls.__doc__ or ""):
         msg = f"{cls.__name__}: a measure needs a docstring with a worked example"
         raise TypeError(msg)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from permed_measures.tables.ranking_table import RankingTable
 
 
 def coverage(ranking: Ranking, *, cutoff: int | None, rel: float) -> float:
     """Return 1 if a relevant document is in the top k."""
     return float(any(grade >= rel for _, grade in ranking.hits(cutoff)))
+
+
+def coverage_expression(table: RankingTable, *, cutoff: int | None, rel: float) -> nw.Expr:
+    """Write the same over a table."""
+    return table.any_hit((table.grade >= rel) & table.within(cutoff))
 
 
 class _Coverage(RankingMeasure):
@@ -35,6 +45,7 @@ class _Coverage(RankingMeasure):
     HOST_NAMES = (HostName("coverage", "Coverage", cut=""),)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(coverage)
+    expression = staticmethod(coverage_expression)
 
 
 Coverage = define(_Coverage)

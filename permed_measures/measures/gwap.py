@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define, grade_error
 from permed_measures.ranking import Grades, Ranking
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from permed_measures.tables.ranking_table import RankingTable
 
 
 def gwap(  # noqa: PLR0913  (the declared parameters, all of them by name)
@@ -40,6 +45,31 @@ def gwap(  # noqa: PLR0913  (the declared parameters, all of them by name)
     # precision is at most 1 at every rank, so no ranking gains more than the heaviest documents alone
     ideal = sum(sorted(worth, reverse=True)[:reachable])
     return min(total / ideal, 1.0) if ideal else 0.0
+
+
+def gwap_expression(  # noqa: PLR0913  (the declared parameters, all of them by name)
+    table: RankingTable,
+    *,
+    cutoff: int | None,
+    rel: float,
+    max_rel: float,
+    weights: Mapping[float, float] | None,
+    norm: str,
+) -> nw.Expr:
+    """Write the same over a table."""
+    relevant = table.grade >= rel
+    weight = table.grade / float(max_rel) if weights is None else table.mapped(table.grade, weights, otherwise=0.0)
+    in_list = relevant & table.within(cutoff)
+    total = table.sum_hits(table.found(relevant) / table.rank * weight, in_list)
+    if norm == "retrieved":
+        return table.ratio(total, table.sum_hits(1.0, in_list))
+    if norm == "ideal":
+        worth = table.where(relevant, weight)
+        return table.ratio(total, table.sum_judged(worth, table.within(cutoff, table.place(worth)))).clip(0.0, 1.0)
+    num_rel = table.sum_judged(1.0, relevant)
+    if norm == "cutoff" and cutoff is not None:
+        num_rel = num_rel.clip(0.0, float(cutoff))
+    return table.ratio(total, num_rel)
 
 
 class _GWAP(RankingMeasure):
@@ -84,6 +114,7 @@ class _GWAP(RankingMeasure):
         ),
     }
     kernel = staticmethod(gwap)
+    expression = staticmethod(gwap_expression)
 
     @property
     def raising_helps(self) -> bool:
@@ -109,6 +140,11 @@ class _GWAP(RankingMeasure):
                 "(the top of your scale), or give weights"
             )
             raise grade_error(query_id, grades, [highest], advice)
+
+    def suspect_grades(self, grade: Any) -> Any:  # noqa: ANN401  (an expression)
+        if self["weights"] is not None:
+            return (grade >= self["rel"]) & ~grade.is_in([float(known) for known in self["weights"]])
+        return grade > self["max_rel"]
 
 
 GWAP = define(_GWAP)

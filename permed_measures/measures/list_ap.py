@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from permed_measures.tables.ranking_table import RankingTable
 
 
 def list_ap(ranking: Ranking, *, cutoff: int | None, rel: float) -> float:
@@ -17,6 +22,13 @@ def list_ap(ranking: Ranking, *, cutoff: int | None, rel: float) -> float:
             found += 1
             total += found / rank
     return total / found if found else 0.0
+
+
+def list_ap_expression(table: RankingTable, *, cutoff: int | None, rel: float) -> nw.Expr:
+    """Write the same over a table."""
+    relevant = table.grade >= rel
+    in_list = relevant & table.within(cutoff)
+    return table.ratio(table.sum_hits(table.found(relevant) / table.rank, in_list), table.sum_hits(1.0, in_list))
 
 
 class _ListAP(RankingMeasure):
@@ -43,6 +55,7 @@ class _ListAP(RankingMeasure):
     HOST_NAMES = (HostName("list_map", "List-MAP"),)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(list_ap)
+    expression = staticmethod(list_ap_expression)
 
     @property
     def raising_helps(self) -> bool:

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
 from permed_measures.measures.ndcg import GAINS, dcg_ratio
 from permed_measures.ranking import Ranking
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from permed_measures.tables.ranking_table import RankingTable
 
 
 def list_ndcg(ranking: Ranking, *, cutoff: int | None, dcg: str) -> float:
     """DCG of the top k over the DCG of the top k after sorting the whole returned list by grade."""
     returned = sorted((grade for _, grade in ranking.hits(None)), reverse=True)
     return dcg_ratio(ranking.hits(cutoff), returned[:cutoff], dcg)
+
+
+def list_ndcg_expression(table: RankingTable, *, cutoff: int | None, dcg: str) -> nw.Expr:
+    """Write the same over a table."""
+    gain, place = table.gain(table.grade, dcg, among="hits"), table.place(table.grade, among="hits")
+    gaining = table.grade > 0
+    return table.ratio(
+        table.sum_hits(gain / table.discount(table.rank), gaining & table.within(cutoff)),
+        table.sum_hits(gain / table.discount(place), gaining & table.within(cutoff, place)),
+    )
 
 
 class _ListNDCG(RankingMeasure):
@@ -44,6 +59,7 @@ class _ListNDCG(RankingMeasure):
         "dcg": Param("choice", default="log2", choices=GAINS, desc="gain = grade, or gain = 2^grade - 1"),
     }
     kernel = staticmethod(list_ndcg)
+    expression = staticmethod(list_ndcg_expression)
 
 
 ListNDCG = define(_ListNDCG)

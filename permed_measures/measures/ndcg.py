@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import log2
-from typing import ClassVar
+from math import expm1, log, log2
+from typing import TYPE_CHECKING, ClassVar
 
 import ir_measures
 
 from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from permed_measures.tables.ranking_table import RankingTable
+
 GAINS = ("log2", "exp-log2")
+
+_SMALLEST = 0.01
+"""Below this grade 2^grade - 1 loses digits, down to all of them."""
 
 _LARGEST = 1000
 """Above this grade 2^grade leaves the range of a float; there all gains are scaled by the best one."""
@@ -41,15 +49,18 @@ def dcg_ratio(hits: list[tuple[int, float]], ideal: list[float], dcg: str) -> fl
     """DCG of ranked grades over the DCG of ``ideal``, the same or better grades in descending order."""
     if not hits or not ideal or ideal[0] <= 0:
         return 0.0
-    if dcg == "exp-log2" and ideal[0] > _LARGEST:
-        best = ideal[0]
+    best = ideal[0]
+    if dcg == "exp-log2" and not _SMALLEST <= best <= _LARGEST:
+        dcg = "log2"
         hits = [(rank, _scaled_gain(grade, best)) for rank, grade in hits]
-        return _dcg(hits, "log2") / _ideal_dcg(tuple(_scaled_gain(grade, best) for grade in ideal), "log2")
+        ideal = [_scaled_gain(grade, best) for grade in ideal]
     return _dcg(hits, dcg) / _ideal_dcg(tuple(ideal), dcg)
 
 
 def _scaled_gain(grade: float, best: float) -> float:
-    return float(2.0 ** (grade - best) - 2.0**-best) if grade > 0 else 0.0
+    if grade <= 0:
+        return 0.0
+    return expm1(grade * log(2)) if best < _SMALLEST else float(2.0 ** (grade - best) - 2.0**-best)
 
 
 def _dcg(hits: list[tuple[int, float]], dcg: str) -> float:
@@ -62,6 +73,23 @@ def _dcg(hits: list[tuple[int, float]], dcg: str) -> float:
 @lru_cache(maxsize=4096)
 def _ideal_dcg(grades: tuple[float, ...], dcg: str) -> float:
     return _dcg(list(enumerate(grades, 1)), dcg)
+
+
+def ndcg_expression(
+    table: RankingTable,
+    *,
+    cutoff: int | None,
+    dcg: str,
+    gains: Mapping[float, float] | None,
+    judged_only: bool,
+) -> nw.Expr:
+    """Write the same over a table."""
+    grade = table.grade if gains is None else table.mapped(table.grade, gains, otherwise=table.grade)
+    gain, place, rank = table.gain(grade, dcg), table.place(grade), table.ranks(judged_only=judged_only)
+    return table.ratio(
+        table.sum_hits(gain / table.discount(rank), (grade > 0) & table.within(cutoff, rank)),
+        table.sum_judged(gain / table.discount(place), (grade > 0) & table.within(cutoff, place)),
+    )
 
 
 class _NDCG(RankingMeasure):
@@ -93,6 +121,7 @@ class _NDCG(RankingMeasure):
         "judged_only": Param("flag", default=False, desc="leave unjudged documents out of the list"),
     }
     kernel = staticmethod(ndcg)
+    expression = staticmethod(ndcg_expression)
 
 
 NDCG = define(_NDCG)

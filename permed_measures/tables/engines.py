@@ -1,0 +1,69 @@
+"""What one Narwhals expression cannot say to every engine: collations, the top of each list, names with dots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+
+from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, with_one
+
+HASH = "hash"
+
+
+def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
+    """Make text columns compare byte by byte, whatever collation the table or the database has.
+
+    A case-insensitive one would take the documents "a" and "A" for one. Elsewhere a cast to text takes it off.
+    """
+    if not frame.implementation.is_duckdb():
+        return frame.with_columns(nw.col(*columns).cast(nw.String))
+    relation = nw.to_native(frame)
+    shown = [f"{name} COLLATE C AS {name}" if name in columns else name for name in relation.columns]
+    return _lazy(relation.project(", ".join(shown)))
+
+
+def rank_run(run: nw.LazyFrame[Any], depth: int | None) -> nw.LazyFrame[Any]:
+    """Rank documents, by score, then by id, both descending; keep those down to ``depth``."""
+    if run.implementation.is_duckdb():
+        return _rank_in_duckdb(run, depth)
+    if depth is not None:
+        # by the bare number first: whoever has that many better ones cannot be within the depth
+        better = nw.col(SCORE).rank("min", descending=True).over(QUERY)
+        run = run.with_columns(better.alias(RANK)).filter(nw.col(RANK) <= depth).drop(RANK)
+    # counted from the end of the ascending order, because an order has one direction here
+    place = nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=[SCORE, DOC])
+    ranked = with_one(run).with_columns(place.cast(nw.Float64).alias(RANK)).select(QUERY, DOC, RANK)
+    return ranked if depth is None else ranked.filter(nw.col(RANK) <= depth)
+
+
+def _rank_in_duckdb(run: nw.LazyFrame[Any], depth: int | None) -> nw.LazyFrame[Any]:
+    """Rank by one key: only then DuckDB keeps no more than the top of each list, in less than half the time."""
+    order = f"row_number() OVER (PARTITION BY {QUERY} ORDER BY {{'s': {SCORE}, 'd': {DOC}}} DESC)"
+    ranked = nw.to_native(run).project(f"{QUERY}, {DOC}, {order} AS place")
+    if depth is not None:
+        ranked = ranked.filter(f"place <= {depth}")
+    return _lazy(ranked.project(f"{QUERY}, {DOC}, place::DOUBLE AS {RANK}"))
+
+
+def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
+    """Add a hash of each pair of query and document, and a column to count; None where the engine has no hashes.
+
+    Where all hashes differ, all pairs do: DuckDB finds that out in half the time, and in little memory.
+    """
+    if not rows.implementation.is_duckdb():
+        return None
+    return _lazy(nw.to_native(rows).project(f"*, hash({QUERY}, {DOC}) AS {HASH}, 1 AS {ONE}"))
+
+
+def _lazy(native: Any) -> nw.LazyFrame[Any]:  # noqa: ANN401  (a table of the engine)
+    frame: nw.LazyFrame[Any] = nw.from_native(native)
+    return frame
+
+
+def with_plain_names(frame: nw.LazyFrame[Any]) -> tuple[nw.LazyFrame[Any], dict[str, str]]:
+    """Rename columns: Spark takes the dot in "P(rel=7.5)@10" for a field of a structure."""
+    names = {f"column_{place}": name for place, name in enumerate(frame.collect_schema().names())}
+    if frame.implementation.is_spark_like():
+        return _lazy(nw.to_native(frame).toDF(*names)), names
+    return frame.rename({name: plain for plain, name in names.items()}), names

@@ -1,0 +1,202 @@
+"""Evaluate a run that is a table, in the engine that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+from ir_measures import Measure
+
+from permed_measures.errors import ParamError
+from permed_measures.evaluate import Plan, choose
+from permed_measures.measures import own
+from permed_measures.measures.base import RankingMeasure, lowest_relevant
+from permed_measures.profiles import Profile
+from permed_measures.tables.engines import rank_run, with_plain_names
+from permed_measures.tables.inputs import (
+    DUPLICATES,
+    NAN_SCORES,
+    InputTable,
+    as_table,
+    check_choice,
+    without_duplicates,
+)
+from permed_measures.tables.inspection import check, check_grades, inspect
+from permed_measures.tables.ranking_table import DOC, QUERY, SCORE, RankingTable, queries_of
+from permed_measures.tables.standard import STANDARD, arguments
+
+
+def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
+    qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
+    run: Any,  # noqa: ANN401  (likewise)
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    queries: str | None = None,
+    duplicates: str = "error",
+    nan_scores: str = "error",
+    row_order: str | None = None,
+    qrels_columns: tuple[str, str, str] | None = None,
+    run_columns: tuple[str, str, str] | None = None,
+    check_input: bool = True,
+) -> Any:  # noqa: ANN401  (a table of the same kind)
+    """Evaluate one table against another; return a table of the same kind, one row per query, one column per measure.
+
+    ``qrels`` has the columns query_id, doc_id, relevance and ``run`` query_id, doc_id, score (or what ``qrels_columns``
+    and ``run_columns`` say). Both are of one kind: DuckDB relations, Polars, pandas or PySpark frames, Ibis tables. A
+    lazy table stays lazy: nothing but the check of the input is computed before you ask for the values.
+
+    ``duplicates`` says what a second row of the same query and document means: an ``'error'``, keep the ``'max'``, or
+    keep the ``'first'`` by the column ``row_order``. ``nan_scores`` may be an ``'error'``, be ``'drop'``ped, or stand
+    ``'last'``. ``check_input=False`` leaves out the check, which reads both tables once: for tables that were checked
+    before, see :func:`inspect_tables`. ``measures``, ``profile``, ``min_relevance`` and ``queries`` are as of
+    :func:`~permed_measures.evaluate`; where means run over other queries than rows are there, a value is null.
+
+    >>> import polars
+    >>> qrels = polars.DataFrame({"query_id": ["p", "q", "q"], "doc_id": ["a", "a", "b"], "relevance": [1, 2, 1]})
+    >>> run = polars.DataFrame({"query_id": ["q", "q"], "doc_id": ["b", "a"], "score": [0.9, 0.8]})
+    >>> evaluate_tables(qrels, run, "GWAP@10 P@1").sort("query_id").rows()   # q: (1/1 · 0.5 + 2/2 · 1.0) / 2
+    [('p', 0.0, 0.0), ('q', 0.75, 1.0)]
+    """
+    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("nan_scores", nan_scores, NAN_SCORES)
+    labels, query_sets, known_profile = choose(measures, profile, queries)
+    if min_relevance is None and known_profile is not None:
+        min_relevance = known_profile.min_relevance
+    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+    plan = Plan(list(labels), rel)
+    ranking_table = RankingTable()
+    values = expressions(plan, ranking_table)
+    judged = as_table(qrels, "qrels", qrels_columns, row_order if duplicates == "first" else None)
+    returned = as_table(run, "run", run_columns, row_order if duplicates == "first" else None)
+    _check_same_kind(judged, returned)
+    if check_input:
+        check(inspect(judged, returned), duplicates=duplicates, nan_scores=nan_scores)
+        check_grades(judged, [measure for measure in plan.by_kernel.values() if isinstance(measure, RankingMeasure)])
+    totals = _totals(ranking_table, judged, returned, plan.depth, duplicates, nan_scores, set(query_sets.values()))
+    shown = [
+        _in_query_set(value, query_sets[measure], set(query_sets.values())).alias(labels[measure])
+        for measure, value in zip(labels, values, strict=True)
+    ]
+    result = totals.select(nw.col(QUERY).alias(judged.columns[0]), *shown)
+    return _native(result, judged)
+
+
+def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:
+    """Return the expression of every measure, over the totals that it has asked the table for."""
+    values: dict[int, nw.Expr] = {}
+    for index, measure in {**plan.by_kernel, **plan.by_delegate, **plan.by_ir_measures}.items():
+        ours = own(measure)
+        expression = None if ours is None else type(ours).expression
+        if ours is not None and expression is not None:
+            values[index] = expression(table, **ours.arguments)
+        elif measure.NAME in STANDARD:
+            values[index] = STANDARD[measure.NAME](table, **arguments(measure))
+        else:
+            msg = f"{measure} has no expression for tables; {', '.join(known_measures())} have. Use evaluate() for it"
+            raise ParamError(msg)
+    return [values[index] for index in range(len(values))]
+
+
+def known_measures() -> list[str]:
+    """Name the measures that can be computed on tables."""
+    from permed_measures.measures import DEFINED  # noqa: PLC0415  (filled when all measures are imported)
+
+    return sorted([*(name for name, measure in DEFINED.items() if type(measure).expression is not None), *STANDARD])
+
+
+def _check_same_kind(qrels: InputTable, run: InputTable) -> None:
+    kinds = qrels.rows.implementation, run.rows.implementation
+    if kinds[0] is not kinds[1]:
+        names = " and ".join(str(kind).rpartition(".")[2] for kind in kinds)
+        msg = f"the qrels and the run are tables of two kinds, {names}; bring the smaller one into the other's engine"
+        raise ParamError(msg)
+
+
+def _totals(  # noqa: PLR0913, PLR0917  (what one pipeline needs, used once)
+    table: RankingTable,
+    qrels: InputTable,
+    run: InputTable,
+    depth: int | None,
+    duplicates: str,
+    nan_scores: str,
+    query_sets: set[str],
+) -> nw.LazyFrame[Any]:
+    """Join, order and sum: one row per query."""
+    judged = table.judged_columns(without_duplicates(qrels, duplicates))
+    returned = run.rows
+    if nan_scores == "drop":
+        returned = returned.filter(~nw.col(SCORE).is_nan())
+    elif nan_scores == "last":
+        score = nw.when(nw.col(SCORE).is_nan()).then(nw.lit(float("-inf"), nw.Float32)).otherwise(nw.col(SCORE))
+        returned = returned.with_columns(score.alias(SCORE))
+    # logs hold far more queries than anybody judges: the others need no ranks
+    judged_part = replace(run, rows=returned.join(queries_of(qrels.rows), on=QUERY, how="semi"))
+    ranked = rank_run(without_duplicates(judged_part, duplicates), depth)
+    totals = table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"))
+    if query_sets == {"qrels"}:
+        return totals
+    return _with_query_sets(totals, returned, query_sets)
+
+
+def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_sets: set[str]) -> nw.LazyFrame[Any]:
+    """Mark the queries of the qrels and of the run, and keep those that a mean runs over."""
+    in_run = queries_of(run).with_columns(returned=nw.lit(1))
+    sums = [name for name in totals.collect_schema().names() if name not in (QUERY, "judged")]
+    if "run" not in query_sets:
+        marked = totals.join(in_run, on=QUERY, how="left")
+    else:
+        marked = totals.join(in_run, on=QUERY, how="full")
+        other = next(name for name in marked.collect_schema().names() if name.startswith(QUERY) and name != QUERY)
+        marked = marked.with_columns(nw.coalesce(QUERY, other).alias(QUERY)).drop(other)
+    marked = marked.with_columns(
+        *[nw.col(name).fill_null(0.0) for name in sums],
+        judged=nw.col("judged").fill_null(0),
+        returned=nw.col("returned").fill_null(0),
+    )
+    return marked if "qrels" in query_sets else marked.filter(nw.col("returned") > 0)
+
+
+def _in_query_set(value: nw.Expr, queries: str, query_sets: set[str]) -> nw.Expr:
+    """Leave out the value of a query that the mean does not run over, where other measures have it."""
+    if len(query_sets) == 1 and queries != "both":
+        return value
+    judged, returned = nw.col("judged") > 0, nw.col("returned") > 0
+    return nw.when({"qrels": judged, "run": returned, "both": judged & returned}[queries]).then(value)
+
+
+def _native(frame: nw.LazyFrame[Any], like: InputTable) -> Any:  # noqa: ANN401  (a table of the engine)
+    return nw.to_native(frame.collect() if like.eager else frame)
+
+
+def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  (a table, and one of the same kind)
+    """Return the means of all measures of a table from :func:`evaluate_tables`: one row, or one per value of ``by``.
+
+    ``by`` is a column that you have joined to the values: a language, a turn, a day.
+
+    >>> import polars
+    >>> table_means(polars.DataFrame({"query_id": ["p", "q"], "P@1": [0.0, 1.0]})).rows()
+    [(0.5,)]
+    """
+    frame = nw.from_native(values)
+    eager = isinstance(frame, nw.DataFrame)
+    lazy, names = with_plain_names(frame.lazy() if isinstance(frame, nw.DataFrame) else frame)
+    schema = lazy.collect_schema()
+    measured = [plain for plain, name in names.items() if schema[plain] == nw.Float64 and name != by]
+    if by is not None and by not in names.values():
+        msg = f"no column {by!r} to group by; the table has {', '.join(names.values())}"
+        raise ParamError(msg)
+    means = [nw.col(plain).mean() for plain in measured]
+    if by is None:
+        grouped = lazy.select(*means)
+        kept = measured
+    else:
+        group = next(plain for plain, name in names.items() if name == by)
+        grouped = lazy.group_by(group).agg(*means).sort(group)
+        kept = [group, *measured]
+    result = grouped.select(*[nw.col(plain).alias(names[plain]) for plain in kept])
+    return nw.to_native(result.collect() if eager else result)

@@ -1,0 +1,133 @@
+"""Qrels and runs as tables: which columns they are, and the few things that engines do not agree on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
+from permed_measures.tables.engines import compare_bytes
+from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
+
+DUPLICATES = ("error", "first", "max")
+NAN_SCORES = ("error", "drop", "last")
+
+_FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127
+"""From here on a number is infinite as a 32-bit float; DuckDB takes it for an error."""
+
+_KINDS = {"qrels": ("relevance", GRADE_COLUMNS, GRADE), "run": ("score", SCORE_COLUMNS, SCORE)}
+
+
+@dataclass(frozen=True)
+class InputTable:
+    """One of the two tables, with the columns query, doc and grade or score, and whatever orders its rows."""
+
+    what: str
+    rows: nw.LazyFrame[Any]
+    eager: bool
+    columns: tuple[str, str, str]
+    row_order: str | None = None
+
+    @property
+    def value(self) -> str:
+        """The name of the column that holds the number."""
+        return _KINDS[self.what][2]
+
+
+def as_table(native: Any, what: str, columns: tuple[str, ...] | None, row_order: str | None) -> InputTable:  # noqa: ANN401
+    """Recognise a table and its columns."""
+    try:
+        frame = nw.from_native(native)
+    except TypeError:
+        msg = (
+            f"{what}: {type(native).__name__} is not a table that Narwhals knows; give a DuckDB relation, a Polars, "
+            "pandas or PySpark frame, or an Ibis table (dicts and files are for evaluate())"
+        )
+        raise InputError(msg) from None
+    eager = isinstance(frame, nw.DataFrame)
+    lazy = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
+    if eager and lazy.implementation.is_pyarrow():
+        lazy = frame.lazy("duckdb")  # Arrow itself has no windows
+    schema = dict(lazy.collect_schema())
+    query, doc, value = _picked(schema, what, columns)
+    kind, _, name = _KINDS[what]
+    for column in (query, doc):
+        if not _is_id(schema[column]):
+            msg = f"{what}: the column {column!r} is {schema[column]}; ids are strings or whole numbers"
+            raise InputError(msg)
+    if not schema[value].is_numeric():
+        msg = f"{what}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first"
+        raise InputError(msg)
+    if row_order is not None and row_order not in schema:
+        msg = f"{what}: no column {row_order!r} to order rows by.{did_you_mean(row_order, schema)}"
+        raise InputError(msg)
+    kept = [
+        nw.col(query).cast(nw.String).alias(QUERY),
+        nw.col(doc).cast(nw.String).alias(DOC),
+        (_score(value) if what == "run" else nw.col(value).cast(nw.Float64)).alias(name),
+    ]
+    if row_order is not None:
+        kept.append(nw.col(row_order).alias("row_order"))
+    return InputTable(what, compare_bytes(lazy.select(*kept), QUERY, DOC), eager, (query, doc, value), row_order)
+
+
+def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None) -> tuple[str, str, str]:
+    wanted = (QUERY_COLUMNS, DOC_COLUMNS, _KINDS[what][1])
+    if columns is not None:
+        if len(columns) != len(wanted):
+            msg = f"{what}_columns={columns!r} is not allowed; give three names: query, document, {_KINDS[what][0]}"
+            raise ParamError(msg)
+        wanted = tuple((name,) for name in columns)  # type: ignore[assignment]  # as long, checked above
+    picked = []
+    for names in wanted:
+        name = next((name for name in names if name in schema), None)
+        if name is None:
+            also = f" (nor {', '.join(names[1:])})" if names[1:] else ""
+            msg = (
+                f"{what}: the table has no column {names[0]!r}{also}; it has {', '.join(schema)}: name the three with "
+                f"{what}_columns=('query_id', 'doc_id', {_KINDS[what][0]!r})"
+            )
+            raise InputError(msg)
+        picked.append(name)
+    return picked[0], picked[1], picked[2]
+
+
+def _is_id(dtype: Any) -> bool:  # noqa: ANN401  (a Narwhals type)
+    return dtype.is_integer() or dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
+def _score(name: str) -> nw.Expr:
+    """Return the score as a 32-bit float, as everywhere; the addition turns -0.0 into 0.0."""
+    score = nw.col(name).cast(nw.Float64)
+    in_range = (
+        nw.when(score >= _FLOAT32_LIMIT)
+        .then(nw.lit(float("inf")))
+        .otherwise(nw.when(score <= -_FLOAT32_LIMIT).then(nw.lit(float("-inf"))).otherwise(score))
+    )
+    return in_range.cast(nw.Float32) + nw.lit(0.0, nw.Float32)
+
+
+def without_duplicates(table: InputTable, duplicates: str) -> nw.LazyFrame[Any]:
+    """Keep one row per query and document: the highest number, or the first row."""
+    if duplicates == "error":
+        return table.rows
+    if duplicates == "max":
+        return table.rows.group_by(QUERY, DOC).agg(nw.col(table.value).max())
+    if table.row_order is None:
+        msg = (
+            f"duplicates='first': rows of a table have no order; name the column that orders the {table.what} with "
+            "row_order=, or keep the highest with duplicates='max'"
+        )
+        raise ParamError(msg)
+    place = nw.col(ONE).cum_count().over(QUERY, DOC, order_by=["row_order", table.value])
+    return with_one(table.rows).with_columns(place=place).filter(nw.col("place") == 1).drop("place", ONE)
+
+
+def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise ParamError unless a value is one of the allowed ones."""
+    if value not in allowed:
+        msg = f"{name}={value!r} is not allowed; give one of {', '.join(map(repr, allowed))}"
+        raise ParamError(msg)

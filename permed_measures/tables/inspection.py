@@ -1,0 +1,201 @@
+"""What there is to know of two tables before their numbers can be trusted: one pass over each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import narwhals as nw
+
+from permed_measures.errors import InputError
+from permed_measures.measures.base import RankingMeasure, canonical
+from permed_measures.tables.engines import HASH, with_hashes
+from permed_measures.tables.inputs import InputTable, as_table
+from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, queries_of
+
+_NAMED = 3
+_ADVICE = {
+    "empty ids": "every row needs a query and a document",
+    "missing numbers": "every row needs a number",
+    "infinite or NaN grades": "a grade is a finite number",
+    "duplicates": "keep one row each, or say duplicates='max' (the highest) or 'first'",
+    "NaN scores": "engines disagree where NaN stands; say nan_scores='drop' or 'last', or mend the run",
+}
+
+
+class Fault(NamedTuple):
+    """Something that makes values wrong: in which table, what, how often, and in words with examples."""
+
+    table: str
+    kind: str
+    rows: int
+    text: str
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """Counts of what the values of two tables rest on; rows are those of the queries that are judged."""
+
+    qrels_rows: int
+    run_rows: int
+    judged_queries: int
+    only_run: int
+    """Queries of the run without a judgement: ignored, except where means run over the run's queries."""
+    missing: int
+    """Judged queries that the run does not have: they count 0."""
+    duplicates: int
+    """Rows of the run whose query and document stand in another row already."""
+    nan_scores: int
+    faults: tuple[Fault, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the values should know."""
+        notes = []
+        if self.judged_queries and self.missing == self.judged_queries:
+            notes.append("no query is in both tables: every value is 0; are the query ids written alike?")
+        if self.only_run:
+            notes.append(f"{_queries(self.only_run)} only in the run, ignored")
+        if self.missing:
+            notes.append(f"{_queries(self.missing)} missing from the run, counted as 0")
+        if self.duplicates:
+            notes.append(f"{self.duplicates:,} rows repeat a document of their query")
+        if self.nan_scores:
+            notes.append(f"{self.nan_scores:,} scores are NaN")
+        return notes
+
+
+def _queries(count: int) -> str:
+    return "1 query" if count == 1 else f"{count:,} queries"
+
+
+def inspect_tables(
+    qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
+    run: Any,  # noqa: ANN401  (likewise)
+    *,
+    qrels_columns: tuple[str, str, str] | None = None,
+    run_columns: tuple[str, str, str] | None = None,
+) -> TableFacts:
+    """Count what is wrong or worth knowing in two tables. This reads both, once.
+
+    >>> import polars
+    >>> qrels = polars.DataFrame({"query_id": ["p", "q"], "doc_id": ["a", "a"], "relevance": [1, 2]})
+    >>> run = polars.DataFrame({"query_id": ["q", "q", "x"], "doc_id": ["a", "a", "b"], "score": [2.0, 1.0, 0.5]})
+    >>> facts = inspect_tables(qrels, run)
+    >>> facts.duplicates, facts.only_run, facts.missing
+    (1, 1, 1)
+    """
+    return inspect(as_table(qrels, "qrels", qrels_columns, None), as_table(run, "run", run_columns, None))
+
+
+def inspect(qrels: InputTable, run: InputTable) -> TableFacts:
+    """Do it, on tables whose columns are known."""
+    judged_queries = queries_of(qrels.rows)
+    judged_run = run.rows.join(judged_queries, on=QUERY, how="semi")
+    in_qrels = _counts(qrels.rows, qrels)
+    in_run = _counts(judged_run, run)
+    both = _one_row(
+        judged_queries.with_columns(judged=nw.lit(1))
+        .join(queries_of(run.rows).with_columns(returned=nw.lit(1)), on=QUERY, how="full")
+        .select(
+            judged=nw.col("judged").sum(),
+            missing=nw.col("returned").is_null().cast(nw.Int64).sum(),
+            only_run=nw.col("judged").is_null().cast(nw.Int64).sum(),
+        )
+    )
+    faults = [*_faults(qrels, qrels.rows, in_qrels), *_faults(run, judged_run, in_run)]
+    return TableFacts(
+        qrels_rows=in_qrels["rows"],
+        run_rows=in_run["rows"],
+        judged_queries=both["judged"],
+        only_run=both["only_run"],
+        missing=both["missing"],
+        duplicates=in_run["duplicates"],
+        nan_scores=in_run["NaN scores"],
+        faults=tuple(faults),
+    )
+
+
+def _conditions(table: InputTable) -> dict[str, nw.Expr]:
+    value = nw.col(table.value)
+    conditions = {
+        "empty ids": nw.col(QUERY).is_null() | nw.col(DOC).is_null() | (nw.col(QUERY) == "") | (nw.col(DOC) == ""),
+        "missing numbers": value.is_null(),
+    }
+    if table.what == "qrels":
+        return {**conditions, "infinite or NaN grades": ~value.is_finite()}
+    return {**conditions, "NaN scores": value.is_nan()}
+
+
+def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
+    """Count rows, faults, and rows that repeat a pair of query and document."""
+    flagged, flags = _flagged(rows, table)
+    sums = {name: nw.col(name).sum() for name in flags}
+    hashed = with_hashes(flagged)
+    counts = {} if hashed is None else _one_row(hashed.select(nw.col(ONE).sum(), docs=nw.col(HASH).n_unique(), **sums))
+    if not counts or counts["docs"] < counts[ONE]:  # two rows of one hash may differ: look at them as they are
+        by_query = flagged.group_by(QUERY).agg(nw.len().alias(ONE), docs=nw.col(DOC).n_unique(), **sums)
+        counts = _one_row(by_query.select(nw.col(ONE).sum(), docs=nw.col("docs").sum(), **sums))
+    found = {name: counts[flag] for flag, name in flags.items()}
+    return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
+
+
+def _flagged(rows: nw.LazyFrame[Any], table: InputTable) -> tuple[nw.LazyFrame[Any], dict[str, str]]:
+    """Add a 1 to each row with a fault; before any grouping, because pandas groups plain columns only."""
+    conditions = _conditions(table)
+    flags = {f"fault_{place}": name for place, name in enumerate(conditions)}
+    columns = {flag: nw.when(conditions[name]).then(1).otherwise(0) for flag, name in flags.items()}
+    return rows.with_columns(**columns), flags
+
+
+def faulty_rows(table: InputTable) -> nw.LazyFrame[Any]:
+    """Return the pairs of query and document that have faults, and which: a table that should be empty."""
+    flagged, flags = _flagged(table.rows, table)
+    pairs = flagged.group_by(QUERY, DOC).agg(nw.len().alias(ONE), *[nw.col(flag).sum() for flag in flags])
+    wrong = nw.col(ONE) > 1
+    for flag in flags:
+        wrong |= nw.col(flag) > 0
+    shown = [nw.col(flag).alias(name.replace(" ", "_").lower()) for flag, name in flags.items()]
+    return pairs.filter(wrong).select(QUERY, DOC, nw.col(ONE).alias("copies"), *shown)
+
+
+def _one_row(frame: nw.LazyFrame[Any]) -> dict[str, int]:
+    row = frame.collect().rows(named=True)[0]
+    return {name: int(count or 0) for name, count in row.items()}
+
+
+def _faults(table: InputTable, rows: nw.LazyFrame[Any], counts: dict[str, int]) -> list[Fault]:
+    faults = []
+    for name, condition in _conditions(table).items():
+        if counts[name]:
+            faults.append(_fault(table, name, counts[name], rows.filter(condition)))
+    if counts["duplicates"]:
+        twice = rows.group_by(QUERY, DOC).agg(copies=nw.len()).filter(nw.col("copies") > 1)
+        faults.append(_fault(table, "duplicates", counts["duplicates"], twice))
+    return faults
+
+
+def _fault(table: InputTable, name: str, count: int, rows: nw.LazyFrame[Any]) -> Fault:
+    some = rows.select(QUERY, DOC).sort(QUERY, DOC).head(_NAMED).collect().rows()
+    shown = "; ".join(f"query {query!r}, document {doc!r}" for query, doc in some)
+    more = "; …" if count > _NAMED else ""
+    return Fault(table.what, name, count, f"{table.what}: {count:,} {name} ({shown}{more}); {_ADVICE[name]}")
+
+
+def check(facts: TableFacts, *, duplicates: str, nan_scores: str) -> None:
+    """Raise InputError where the values would be wrong."""
+    settled = {"duplicates": duplicates != "error", "NaN scores": nan_scores != "error"}
+    faults = [fault.text for fault in facts.faults if not settled.get(fault.kind)]
+    if faults:
+        raise InputError("\n".join(faults))
+
+
+def check_grades(qrels: InputTable, measures: list[RankingMeasure]) -> None:
+    """Raise the measure's own error for a grade that it is not defined for."""
+    for measure in measures:
+        suspect = measure.suspect_grades(nw.col(GRADE))
+        if suspect is None:
+            continue
+        found = qrels.rows.filter(suspect).sort(GRADE, QUERY, DOC, descending=[True, False, False]).head(1).collect()
+        for row in found.rows(named=True):
+            measure.check_grades(row[QUERY], {row[DOC]: canonical(row[GRADE])})

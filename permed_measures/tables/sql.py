@@ -1,0 +1,119 @@
+"""The SQL of an evaluation, for a warehouse that holds the tables and that nobody connects to from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+from ir_measures import Measure
+
+from permed_measures.errors import HostError, ParamError, did_you_mean, require
+from permed_measures.profiles import Profile
+from permed_measures.tables.evaluate import evaluate_tables, table_means
+from permed_measures.tables.inputs import as_table, check_choice
+from permed_measures.tables.inspection import faulty_rows
+
+PARTS = ("values", "means", "check")
+
+_NO_32_BIT = ("bigquery", "snowflake", "sqlite", "oracle", "druid")
+_COLLATED = ("mysql", "mssql", "singlestoredb", "postgres", "snowflake", "oracle")
+
+
+def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tables are)
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    dialect: str = "duckdb",
+    part: str = "values",
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    queries: str | None = None,
+    duplicates: str = "error",
+    qrels: str = "qrels",
+    run: str = "run",
+    qrels_columns: tuple[str, str, str] = ("query_id", "doc_id", "relevance"),
+    run_columns: tuple[str, str, str] = ("query_id", "doc_id", "score"),
+) -> str:
+    """Return the SQL that computes measures from the tables named ``qrels`` and ``run``, in a database's dialect.
+
+    ``part`` is ``'values'`` (one row per query), ``'means'`` (one row), or ``'check'``: two statements that should find
+    nothing, because SQL does not look for duplicates and NaN by itself. ``duplicates='max'`` keeps the highest.
+
+    >>> print(to_sql("P@1", part="means", dialect="postgres").splitlines()[0])
+    -- P@1 (permed_measures): one row
+    """
+    check_choice("part", part, PARTS)
+    check_choice("duplicates", duplicates, ("error", "max"))
+    ibis = require("ibis", extra="tables")
+    _check_dialect(ibis, dialect)
+    judged, returned = _unbound(ibis, qrels, qrels_columns), _unbound(ibis, run, run_columns)
+    if part == "check":
+        return _check_sql(ibis, dialect, (judged, "qrels", qrels_columns), (returned, "run", run_columns))
+    values = evaluate_tables(
+        judged,
+        returned,
+        measures,
+        profile=profile,
+        min_relevance=min_relevance,
+        queries=queries,
+        duplicates=duplicates,
+        qrels_columns=qrels_columns,
+        run_columns=run_columns,
+        check_input=False,
+    )
+    names = list(values.columns)[1:]
+    rows = "one row per query" if part == "values" else "one row"
+    head = [f"{' '.join(names)} (permed_measures): {rows}", *_warnings(dialect)]
+    if duplicates == "error":
+        head.append("Duplicates and NaN scores are not looked for here: to_sql(part='check') does that.")
+    return _written(ibis, values if part == "values" else table_means(values), dialect, head)
+
+
+def _unbound(ibis: Any, name: str, columns: tuple[str, str, str]) -> Any:  # noqa: ANN401  (Ibis's)
+    query, doc, value = columns
+    database, _, table = name.rpartition(".")
+    # said to be whole numbers, so that the cast to text is written out: numbers would be ordered as numbers
+    schema = {query: "int64", doc: "int64", value: "float64"}
+    return ibis.table(schema, name=table, **({"database": tuple(database.split("."))} if database else {}))
+
+
+def _check_dialect(ibis: Any, dialect: str) -> None:  # noqa: ANN401  (Ibis's)
+    from importlib.metadata import entry_points  # noqa: PLC0415  (only for SQL)
+
+    known = {point.name for point in entry_points(group="ibis.backends")} - {"polars", "pyspark"} | {"spark"}
+    if dialect not in known:
+        msg = f"dialect={dialect!r} is not one that Ibis {ibis.__version__} writes.{did_you_mean(dialect, known)}"
+        raise ParamError(msg)
+
+
+def _warnings(dialect: str) -> list[str]:
+    warnings = []
+    if dialect in _NO_32_BIT:
+        warnings.append(
+            f"{dialect} has no 32-bit numbers: scores that differ only beyond them are ties elsewhere, not here."
+        )
+    if dialect in _COLLATED:
+        warnings.append(
+            "Ids must compare byte by byte: give their columns a binary collation if the database has another."
+        )
+    return warnings
+
+
+def _check_sql(ibis: Any, dialect: str, *tables: tuple[Any, str, tuple[str, str, str]]) -> str:  # noqa: ANN401  (Ibis's)
+    statements = []
+    for unbound, what, columns in tables:
+        faulty = nw.to_native(faulty_rows(as_table(unbound, what, columns, None)))
+        statements.append(
+            _written(ibis, faulty, dialect, [f"rows of the {what} that make values wrong: none should be"])
+        )
+    return ";\n\n".join(statements)
+
+
+def _written(ibis: Any, expression: Any, dialect: str, head: list[str]) -> str:  # noqa: ANN401  (Ibis's)
+    try:
+        sql = str(ibis.to_sql(expression, dialect="databricks" if dialect == "spark" else dialect))
+    except (ibis.common.exceptions.IbisError, NotImplementedError, ValueError, AttributeError, ImportError) as error:
+        msg = f"Ibis cannot write this for {dialect}: {str(error).splitlines()[0]}"
+        raise HostError(msg) from error
+    return "\n".join([*(f"-- {line}" for line in head), sql])
