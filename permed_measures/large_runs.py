@@ -1,16 +1,17 @@
-"""Large run files: from disk to Rankings with DuckDB, without ever holding the run in memory.
+"""Large run files: from disk to Rankings, without ever holding the run in memory.
 
-With a cut-off only the top of each query's list leaves the engine; without one, its bare scores and its judged
-documents do. Whatever looks wrong to the engine, or might, is left to the plain reader, which names file and line: this
-module returns None then. Where both read a file, they find the same.
+TREC files are read with numpy where only the top of each list is wanted (:mod:`permed_measures.large_trec`), and
+everything else with DuckDB. With a cut-off only the top of each query's list leaves the engine; without one, its bare
+scores and its judged documents do. Whatever looks wrong, or might, is left to the plain reader, which names file and
+line: this module returns None then. Where both read a file, they find the same.
 """
 
 from __future__ import annotations
 
 import tempfile
 from array import array
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -59,25 +60,66 @@ def rankings(
     module = format_of(source)
     if not module.ROWS:
         return None
+    depth = None if depth is None or depth > _DEEP else depth
+    with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder:
+        found = None
+        if module is trec and depth is not None:
+            found = _top_of_trec(source, qrels, depth, Path(folder))
+        if found is None:
+            found = _by_engine(source, module, qrels, depth, Path(folder))
+    return None if found is None else dict(sorted(found.items()))
+
+
+def _top_of_trec(source: Source, qrels: Mapping[str, Grades], depth: int, folder: Path) -> dict[str, Ranking] | None:
+    from permed_measures.large_trec import Doubt, Irregular, tops  # noqa: PLC0415  (numpy is for large files)
+
+    try:
+        with suppress(Irregular):
+            if not source.is_gzip:
+                return _rankings(tops(source.path, depth + 1), qrels, depth)
+        return _rankings(tops(_tidied(source, folder), depth + 1), qrels, depth)
+    except (Doubt, _Doubt):
+        return None
+
+
+def _by_engine(
+    source: Source, module: ModuleType, qrels: Mapping[str, Grades], depth: int | None, folder: Path
+) -> dict[str, Ranking] | None:
     try:
         duckdb = require("duckdb", extra="cli")
     except HostError:
         return None
-    with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder, parquet.connected(duckdb) as connection:
-        connection.execute(f"SET temp_directory = {_text(folder)}")
+    with parquet.connected(duckdb) as connection:
+        connection.execute(f"SET temp_directory = {_text(str(folder))}")
         connection.execute("SET preserve_insertion_order = false")
-        for opened in _ways_to_read(source, module, connection, Path(folder)):
+        for opened in _ways_to_read(source, module, connection, folder):
             try:
                 with opened as rows:
                     engine = _Engine(connection, rows, qrels)
-                    found = engine.whole() if depth is None or depth > _DEEP else engine.top(depth)
+                    found = engine.whole() if depth is None else engine.top(depth)
                     rows.confirm()
-                    return dict(sorted(found.items()))
+                    return found
             except duckdb.InterruptException:  # noqa: PERF203  (at most two rounds)
                 raise
             except (duckdb.Error, _Doubt):
                 continue
     return None
+
+
+def _rankings(
+    tops: Iterable[tuple[str, int, list[tuple[float, str]]]], qrels: Mapping[str, Grades], depth: int
+) -> dict[str, Ranking]:
+    """Rank the first documents of each query, given with one more than asked: the last one may be tied."""
+    found: dict[str, Ranking] = {}
+    for query_id, num_ret, top in tops:
+        if query_id in found:
+            raise _Doubt
+        grades = qrels.get(query_id, {})
+        ranked = [(place, grades[doc_id]) for place, (_, doc_id) in enumerate(top[:depth], 1) if doc_id in grades]
+        scores = [score for score, _ in top]
+        ascending = array("f", reversed(scores)) if len(set(scores)) != len(scores) else None
+        found[query_id] = Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
+    return found
 
 
 class _Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
@@ -221,9 +263,15 @@ def _is_regular(path: Path, delimiter: bytes) -> bool:
 
 @contextmanager
 def _tidied_trec(source: Source, folder: Path) -> Iterator[_Rows]:
-    """Give a copy of the file with single spaces, without comments, blank lines and compression."""
+    yield _Rows(_trec_rows(str(_tidied(source, folder)), " "))
+
+
+def _tidied(source: Source, folder: Path) -> Path:
+    """Return a copy of the file with single spaces, without comments, blank lines and compression."""
     copy = folder / "tidied.trec"
-    with copy.open("wb") as file:
+    if copy.exists():  # and is whole
+        return copy
+    with (folder / "part").open("wb") as file:
         for _, block in source.blocks(_BUFFER):
             if b"\0" in block:
                 raise _Doubt
@@ -234,7 +282,7 @@ def _tidied_trec(source: Source, folder: Path) -> Iterator[_Rows]:
             if b"\n#" in data:
                 data = b"\n".join(line for line in data.split(b"\n") if not line.startswith(b"#"))
             file.write(data[1:])
-    yield _Rows(_trec_rows(str(copy), " "))
+    return (folder / "part").rename(copy)
 
 
 def _trec_rows(path: str, delimiter: str) -> str:
@@ -282,17 +330,13 @@ class _Engine:
         """Rank the first documents of each query."""
         # one more than asked, to see whether the last one is tied
         first = f"max({{'s': {_SCORE}, 'd': d}}, {depth + 1}) AS top"
-        found = {}
+        return _rankings(self._tops(first), self.qrels, depth)
+
+    def _tops(self, first: str) -> Iterator[tuple[str, int, list[tuple[float, str]]]]:
         for query_id, num_ret, top in self._by_query(self.rows.sql, first):
-            grades = self.qrels.get(query_id, {})
-            ranked = [(place, grades[row["d"]]) for place, row in enumerate(top[:depth], 1) if row["d"] in grades]
-            scores = [row["s"] for row in top]
-            if scores[0] != scores[0]:  # NaN, to DuckDB the greatest number
+            if top[0]["s"] != top[0]["s"]:  # NaN, to DuckDB the greatest number
                 raise _Doubt
-            tied = len(set(scores)) != len(scores)
-            ascending = array("f", reversed(scores)) if tied else None
-            found[query_id] = Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
-        return found
+            yield query_id, num_ret, [(row["s"], row["d"]) for row in top]
 
     def whole(self) -> dict[str, Ranking]:
         """Rank the judged documents of each query among all of its documents."""

@@ -234,8 +234,8 @@ def test_ctrl_c_within_duckdb_is_no_reason_to_read_on(tool, monkeypatch, kind):
         raise getattr(duckdb, kind, RuntimeError)(message)
 
     monkeypatch.setitem(large_runs.rankings.__kwdefaults__, "large", 0)
-    monkeypatch.setattr("permed_measures.large_runs._Engine.top", interrupted)
-    code, out, err = tool("eval", "qrels.txt", "bm25.run", "-o", "table.md")
+    monkeypatch.setattr("permed_measures.large_runs._Engine.whole", interrupted)
+    code, out, err = tool("eval", "qrels.txt", "bm25.run", "-m", "AP", "-o", "table.md")
     assert (code, out, err.strip()) == (130, "", "permed-measures: interrupted")
     assert not Path("table.md").exists()
 

@@ -6,6 +6,7 @@ A command file holds a function ``command`` made with click. Exit codes: 0 it wo
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,9 @@ from permed_measures.errors import HostError, InputError, ParamError, require
 
 _NAMES = {"eval_run": "eval"}
 """Files whose command has a name that is a builtin of Python."""
+
+_SELDOM = 100_000
+"""New objects from which on Python looks for garbage."""
 
 _GROUP_OPTIONS = ("-h", "--help", "--version")
 
@@ -28,6 +32,9 @@ def command_files() -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the tool; errors we raise on purpose become one message and exit code 2."""
+    if arguments is None:  # a process of its own: what is loaded stays, and collecting garbage took a tenth of the time
+        gc.freeze()
+        gc.set_threshold(_SELDOM)
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_closed_streams()
     try:

@@ -1,0 +1,185 @@
+"""The top of large TREC runs, read in blocks: the same as the plain reader finds, or a doubt."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from permed_measures import large_trec
+from permed_measures.errors import HostError
+from permed_measures.large_runs import rankings
+from permed_measures.large_trec import Doubt, Irregular, tops
+from permed_measures.ranking import order
+from permed_measures.readers import read_run
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(lines, end="\n"):
+        path = tmp_path / "file.run"
+        path.write_text("\n".join(lines) + end, encoding="utf-8")
+        return path
+
+    return make
+
+
+@pytest.fixture(params=[1500, 4000, 1 << 21])
+def block(request, monkeypatch):
+    monkeypatch.setattr(large_trec, "_BLOCK", request.param)
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Read scores that need more time too."""
+    monkeypatch.setattr(large_trec, "_MOST_ODD", 1)
+    monkeypatch.setattr(large_trec, "_MOST_TIED", 1000)
+
+
+@pytest.mark.usefixtures("patient")
+def test_the_top_by_score_as_32_bit_float_and_then_by_id(file):
+    # 0.1 + 1e-9 is 0.1 as a 32-bit float, 9.9999999 is 10, and 1e39 is infinite: ids decide there
+    scores = ["0.1", "0.100000001", "-3", "10", "9.9999999", "1e39", "inf", "-0.0", "0"]
+    path = file(f"q Q0 {doc} 1 {score} t" for doc, score in zip("abcdefghi", scores, strict=True))
+    (found,) = tops(path, 9)
+    assert (found.query_id, found.num_ret) == ("q", 9)
+    assert [doc for _, doc in found.documents] == ["g", "f", "e", "d", "b", "a", "i", "h", "c"]
+    assert [score for score, _ in found.documents[:4]] == [float("inf"), float("inf"), 10, 10]
+    (found,) = tops(path, 3)
+    assert [doc for _, doc in found.documents] == ["g", "f", "e"]
+
+
+WAYS_TO_WRITE = {
+    "%.6f": lambda rng: f"{rng.uniform(0, 30):.6f}",
+    "negative": lambda rng: f"{rng.uniform(-30, 3):.4f}",
+    "repr": lambda rng: repr(rng.uniform(-1, 1)),
+    "32-bit": lambda rng: repr(float(np.float32(rng.uniform(95, 105)))),
+    "whole": lambda rng: str(rng.randrange(-9, 1000)),
+    "nearly tied": lambda rng: rng.choice(["9.99999995", "10", "10.0000001", "9.9999999", "9.99999", "0010.0"]),
+    "about zero": lambda rng: rng.choice(["0", "-0", "0.0", "-.0", "0.", ".5", f"0.{'0' * 45}1", "0.00000001"]),
+    "large": lambda rng: rng.choice(["1234567.5", "12345678.5", "123456789", "1234567", "12345678", f"9{'0' * 40}"]),
+    "some powers": lambda rng: rng.choice(["1e-7", *[f"{rng.random():.5f}"] * 15]),
+}
+
+
+@pytest.mark.usefixtures("block", "patient")
+@pytest.mark.parametrize("way", WAYS_TO_WRITE)
+@pytest.mark.parametrize("in_order", [True, False])
+def test_blocks_find_what_the_plain_reader_finds(file, way, in_order):
+    rng = random.Random(way)  # another one for each: in all of them the same place would hold the same rank
+    lines = []
+    for query in range(90, 120):
+        ids = [*range(60), "x" * 8, "x" * 9, "é", "é" * 20, "漢字", "x" * 250]
+        scores = [WAYS_TO_WRITE[way](rng) for _ in range(rng.choice([1, 3, 30, 30]))]
+        if in_order:
+            scores.sort(key=float, reverse=True)
+        docs = rng.sample(ids, len(scores))
+        lines += [f"{query}\tQ0\t{doc}\t1\t{score}\tt" for doc, score in zip(docs, scores, strict=True)]
+    path = file(lines, end=rng.choice(["", "\n"]))
+    run = read_run(path)
+    found = list(tops(path, 4))
+    assert [top.query_id for top in found] == list(run)
+    for query_id, num_ret, documents in found:
+        assert num_ret == len(run[query_id])
+        assert [doc for _, doc in documents] == order(run[query_id], 4)
+
+
+def test_what_would_take_long_is_left_to_others(file, monkeypatch):
+    for scores in (["1e-3"] * 10, ["0.00000001"] * 10):
+        with pytest.raises(Doubt):
+            list(tops(file(f"q1 Q0 d{n} 1 {score} t" for n, score in enumerate(scores)), 1))
+    monkeypatch.setattr(large_trec, "_BLOCK", 200)
+    with pytest.raises(Doubt):  # a list longer than two blocks
+        list(tops(file(f"q1 Q0 d{n} 1 {90 - n}.5 t" for n in range(60)), 1))
+
+
+GOOD = "q1 Q0 d1 1 1.5 t"
+IRREGULAR = [
+    "",
+    " " + GOOD,
+    GOOD + " ",
+    "#" + GOOD,
+    "q1  Q0 d 1 1 t",
+    "q1\tQ0 d 1 1 t",
+    GOOD + " x",
+    "q Q0 d 1 1",
+    "\0",
+]
+DOUBTED = ["nan", "x", ".", "-", "-.", "--5", "1_0", "1.2.3", "5-", "12/3", "1:5", "1e", "1.23456789x", "٣", ".-5"]
+
+
+@pytest.mark.parametrize("line", [*IRREGULAR, "q1 Q0 d 1 1\nt q1 Q0 d 1 1 t", "\ufeff"])
+def test_other_forms_are_irregular(file, line):
+    lines = [line + GOOD] if line == "\ufeff" else [GOOD, line, "q1 Q0 d2 1 1.25 t"]
+    with pytest.raises(Irregular):
+        list(tops(file(lines), 2))
+
+
+@pytest.mark.parametrize("score", DOUBTED)
+@pytest.mark.parametrize("count", [0, 40])
+def test_a_score_that_is_no_number_is_doubted_wherever_it_stands(file, score, count):
+    lines = [f"q1 Q0 d{n} 1 {9.5 - n / 10:.4f} t" for n in range(count)]
+    with pytest.raises(Doubt):
+        list(tops(file([*lines, f"q1 Q0 d 1 {score} t"]), 2))
+
+
+def test_a_document_that_stands_twice_is_doubted(file):
+    for doc in ("d35", "a-much-longer-document-id-with-5"):
+        lines = [f"q1 Q0 {doc[:-1]}{n} 1 {90 - n}.5 t" for n in range(40)]
+        assert len(list(tops(file(lines), 2))) == 1
+        with pytest.raises(Doubt):
+            list(tops(file([*lines, f"q1 Q0 {doc} 1 0.5 t"]), 2))
+
+
+def test_documents_whose_hashes_are_the_same_are_compared(file, monkeypatch):
+    monkeypatch.setattr(large_trec, "_HASH", np.uint64(0))
+    path = file([GOOD, "q1 Q0 d2 2 1.25 t", "q2 Q0 d2 1 1.5 t"])
+    assert [top.num_ret for top in tops(path, 1)] == [2, 1]
+    with pytest.raises(Doubt):
+        list(tops(file([GOOD, "q1 Q0 d2 2 1.25 t", "q1 Q0 d1 3 1.0 t"]), 1))
+
+
+def test_queries_whose_ids_start_alike_are_told_apart(file):
+    ids = ["10", "1", "123456789", "12345678", "123456780"]
+    found = tops(file(f"{query} Q0 d 1 1.5 t" for query in ids), 1)
+    assert [top.query_id for top in found] == ids
+
+
+def test_whole_numbers_of_many_digits_are_large(file):
+    lines = [f"q1 Q0 d{n} 1 {score} t" for n, score in enumerate(["12345678", *[f"{n}.5" for n in range(8)]])]
+    (found,) = tops(file(lines), 1)
+    assert found.documents == [(12345678, "d0")]
+
+
+def test_bytes_that_are_not_utf_8_and_long_fields_are_doubted(tmp_path):
+    path = tmp_path / "file.run"
+    for doc in (b"d\xff", b"d" * 300):
+        path.write_bytes(b"q1 Q0 %b 1 1.5 t\n" % doc)
+        with pytest.raises(Doubt):
+            list(tops(path, 1))
+
+
+def test_large_trec_runs_with_a_cut_off_need_no_engine(file, monkeypatch):
+    def absent(*_, **__):
+        message = "no DuckDB"
+        raise HostError(message)
+
+    monkeypatch.setattr("permed_measures.large_runs.require", absent)
+    lines = ["q1 Q0 b 1 2.5 t", "q1 Q0 a 2 1.5 t", "q2 Q0 a 1 1.5 t"]
+    found = rankings(file(lines), {"q1": {"a": 1}}, 10, large=0)
+    assert found is not None
+    assert {query_id: (ranking.ranked, ranking.num_ret) for query_id, ranking in found.items()} == {
+        "q1": ([(2, 1)], 2),
+        "q2": ([], 1),
+    }
+    assert rankings(file(lines), {"q1": {"a": 1}}, None, large=0) is None
+    assert rankings(file([lines[0], lines[2], lines[1]]), {"q1": {"a": 1}}, 10, large=0) is None
+
+
+def test_the_engine_reads_runs_whose_queries_are_mixed(file):
+    pytest.importorskip("duckdb")
+    lines = ["q1 Q0 b 1 2.5 t", "q2 Q0 a 1 1.5 t", "q1 Q0 a 2 1.5 t"]
+    found = rankings(file(lines), {"q1": {"a": 1}}, 10, large=0)
+    assert found is not None
+    assert (found["q1"].ranked, found["q1"].num_ret) == ([(2, 1)], 2)
