@@ -4,8 +4,10 @@
 
 TREC files are made in a temporary folder with a fixed seed: 6,980 queries with 1,000 documents (7 million lines), and
 3,440 with 10. Every round runs every contender once, as a process of its own, one after the other, so that a busy
-moment of the machine hits all of them; the fastest round of each counts, and its greatest peak of memory. trec_eval is
-not part of this project: build it from https://github.com/usnistgov/trec_eval and give its path, or have it in PATH.
+moment of the machine hits all of them; the fastest round of each counts, and its greatest peak of memory. The seconds
+of all processors together stand beside: they depend less on what else the machine does. Python has compiled every
+package before the clock starts, ours and theirs alike, also where PYTHONDONTWRITEBYTECODE is set. trec_eval is not part
+of this project: build it from https://github.com/usnistgov/trec_eval and give its path, or have it in PATH.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ def make(folder: Path, num_queries: int, depth: int) -> tuple[str, str]:
     return str(qrels), str(run)
 
 
-def run_once(command: list[str], environment: dict[str, str]) -> tuple[float, float, str]:
-    """Return seconds, peak memory in MB, and what was printed."""
+def run_once(command: list[str], environment: dict[str, str]) -> tuple[float, float, float, str]:
+    """Return seconds, processor seconds, peak memory in MB, and what was printed."""
     start = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=environment)
@@ -52,7 +54,7 @@ def run_once(command: list[str], environment: dict[str, str]) -> tuple[float, fl
         if process.returncode:
             sys.exit(f"{' '.join(command)} ended with {process.returncode}")
         out.seek(0)
-        return seconds, usage.ru_maxrss / 1024, out.read()
+        return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, out.read()
 
 
 def contenders(qrels: str, run: str, trec_eval: str | None) -> dict[str, list[str]]:
@@ -96,21 +98,21 @@ def compare(
             "PYTHONPYCACHEPREFIX": cache,
             "PYTHONDONTWRITEBYTECODE": "",
         }
-        agree({name: run_once(command, environment)[2] for name, command in commands.items()})
-        results = {name: [] for name in commands}
+        agree({name: run_once(command, environment)[-1] for name, command in commands.items()})
+        results: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
         for _ in range(rounds):
             for name, command in commands.items():
-                results[name].append(run_once(command, environment)[:2])
+                results[name].append(run_once(command, environment)[:3])
     print(f"\n{title}")
-    seconds = {name: min(time_ for time_, _ in measured) for name, measured in results.items()}
-    memory = {name: max(peak for _, peak in measured) for name, measured in results.items()}
-    ours = seconds["permed-measures eval"]
-    for name in commands:
+    best = {name: [min(column) for column in zip(*measured, strict=True)] for name, measured in results.items()}
+    ours = best["permed-measures eval"]
+    print(f"  {'':<38} {'time':>9} {'x eval':>7}   {'processors':>9} {'x eval':>7}   {'memory':>7}")
+    for name, (seconds, busy, _) in best.items():
+        peak = max(memory for *_, memory in results[name])
         want = f"   (wanted: at least {wanted[name]:g}x)" if name in wanted else ""
         want = f"   (wanted: below {limit_mb} MB)" if limit_mb and name.startswith("permed") else want
-        print(
-            f"  {name:<38} {seconds[name]:>7.2f} s {memory[name]:>6.0f} MB   {seconds[name] / ours:>6.2f} x eval{want}"
-        )
+        times = f"{seconds:>7.2f} s {seconds / ours[0]:>7.2f}   {busy:>8.2f} s {busy / ours[1]:>7.2f}"
+        print(f"  {name:<38} {times}   {peak:>4.0f} MB{want}")
 
 
 def main() -> None:
