@@ -12,6 +12,7 @@ from ir_measures import Measure
 from ir_measures.providers import registry
 
 from compat.corpora.corpus import Grid
+from compat.tables import TABLES
 from permed_measures import evaluate
 from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
@@ -28,16 +29,20 @@ def by_evaluate(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
     return {measure: evaluate(qrels, run, [measure]).columns[measure] for measure in measures}
 
 
-def by_evaluate_together(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
-    """One call for all that look at the top 10 only, one for the top 100, one for the rest: depths are shared."""
+def _by_depth(measures: Sequence[Measure]) -> list[list[Measure]]:
+    """Group measures: those that look at the top 10 only, those that look at the top 100, and the rest."""
     groups: dict[int | None, list[Measure]] = {10: [], 100: [], None: []}
     for measure in measures:
         depth = Plan([measure]).depth
         groups[next((k for k in (10, 100) if depth is not None and depth <= k), None)].append(measure)
+    return [group for group in groups.values() if group]
+
+
+def by_evaluate_together(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """One call per group: depths are shared."""
     return {
         measure: column
-        for group in groups.values()
-        if group
+        for group in _by_depth(measures)
         for measure, column in evaluate(qrels, run, group).columns.items()
     }
 
@@ -88,6 +93,27 @@ def by_ranx(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
     return {measure: {q: float(value) for q, value in returned.scores[name].items()} for measure, name in names.items()}
 
 
+def _by_tables(engine: str) -> Callable[[Sequence[Measure], Grid, Grid], Values]:
+    """One call per group, on tables of an engine. A table has no place for a query without any judgement: it is 0."""
+
+    def compute(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+        nw, tables = import_module("narwhals"), import_module("permed_measures.tables")
+        judged, returned = TABLES[engine](
+            ("query_id", "doc_id", "relevance"), qrels, ("query_id", "doc_id", "score"), run
+        )
+        known = tables.known_measures()
+        values: Values = {}
+        for group in _by_depth([measure for measure in measures if measure.NAME in known]):
+            frame = nw.from_native(tables.evaluate_tables(judged, returned, group)).lazy().collect()
+            query_ids = frame["query_id"].to_list()
+            for measure in group:
+                column = dict(zip(query_ids, frame[str(measure)].to_list(), strict=True))
+                values[measure] = {query_id: 0.0 for query_id, grades in qrels.items() if not grades} | column
+        return values
+
+    return compute
+
+
 def _short_name(measure: Measure, kind: str) -> str:
     ours = own(measure)
     host = None if ours is None or delegates(measure) else ours.host_name(ours.params)
@@ -101,9 +127,12 @@ HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
     "ir_measures": by_ir_measures,
     "pytrec_eval": by_relevance_evaluator,
     "ranx": by_ranx,
+    "tables_polars": _by_tables("polars"),  # the other engines, once: tests/test_tables.py
+    "tables_duckdb": _by_tables("duckdb"),
 }
 
 
 def absent(host: str) -> str:
     """Return why a host cannot be used here; empty when it can."""
-    return "ranx is not installed" if host == "ranx" and find_spec("ranx") is None else ""
+    needed = ["narwhals", host.removeprefix("tables_")] if host.startswith("tables_") else [host] * (host == "ranx")
+    return ", ".join(f"{package} is not installed" for package in needed if find_spec(package) is None)

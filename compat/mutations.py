@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ class Mutation:
     file: str
     old: str
     new: str
+    hosts: tuple[str, ...] = HOSTS
 
     def apply(self, package: Path) -> None:
         """Change the copy."""
@@ -50,6 +51,11 @@ class Mutation:
 _SORTED_TIES = "enumerate(sorted(group, reverse=True))"
 _DISCOUNT = "return sum([grade / log2(rank + 1) for rank, grade in hits if grade > 0])"
 _EXP = "(2.0**grade - 1.0) / log2(rank + 1)"
+
+
+def _in_tables(name: str, file: str, old: str, new: str, *, engine: str = "polars") -> Mutation:
+    return Mutation(f"tables: {name}", file, old, new, hosts=(f"tables_{engine}",))
+
 
 MUTATIONS = (
     # the order
@@ -357,6 +363,60 @@ MUTATIONS = (
         "self.arguments = {name: self[name] for name in self.SUPPORTED_PARAMS}",
         "self.arguments = {name: 1 if name == 'rel' else self[name] for name in self.SUPPORTED_PARAMS}",
     ),
+    # the same measures as expressions over tables
+    _in_tables("ties by document ascending", "tables/engines.py", "cum_count(reverse=True)", "cum_count()"),
+    _in_tables("64-bit scores", "tables/inputs.py", "return in_range.cast(nw.Float32)", "return in_range"),
+    _in_tables("depth too small", "tables/engines.py", "nw.col(RANK) <= depth).drop", "nw.col(RANK) < depth).drop"),
+    _in_tables("depth in DuckDB", "tables/engines.py", "place <= {depth}", "place < {depth}", engine="duckdb"),
+    _in_tables("order in DuckDB", "tables/engines.py", "}}} DESC)", "}}})", engine="duckdb"),
+    _in_tables("missing queries dropped", "tables/ranking_table.py", 'on=QUERY, how="left")', 'on=QUERY, how="inner")'),
+    _in_tables("cut-off left out", "tables/ranking_table.py", 'float("inf") if cutoff is None', 'float("inf") if True'),
+    _in_tables("discount", "tables/ranking_table.py", "(rank + 1.0).log(2)", "(rank + 2.0).log(2)"),
+    _in_tables("exponential gain", "tables/ranking_table.py", "_LARGE_GRADE) - 1.0)", "_LARGE_GRADE))"),
+    _in_tables(
+        "found counts all hits", "tables/ranking_table.py", "_number(relevant).cum_sum()", "nw.col(ONE).cum_sum()"
+    ),
+    _in_tables("P: not divided by k", "tables/standard.py", "/ float(cutoff)", "/ 5.0"),
+    _in_tables(
+        "AP: judged_only ignored",
+        "tables/standard.py",
+        "table.found(relevant) / rank, ",
+        "table.found(relevant) / table.rank, ",
+    ),
+    _in_tables(
+        "Rprec: one more",
+        "tables/standard.py",
+        "rank <= table.count_judged(relevant)",
+        "rank <= table.count_judged(relevant) + 1",
+    ),
+    _in_tables(
+        "RR: relevant alone",
+        "tables/standard.py",
+        "table.max_hits(1.0 / rank, (table.grade >= rel)",
+        "table.max_hits(1.0 / rank, (table.grade > rel)",
+    ),
+    _in_tables(
+        "GWAP: weights without rel", "measures/gwap.py", "worth = table.where(relevant, weight)", "worth = weight"
+    ),
+    _in_tables("GWAP: cutoff norm", "measures/gwap.py", "num_rel.clip(0.0, float(cutoff))", "num_rel"),
+    _in_tables(
+        "ListNDCG: ideal of the cut list",
+        "measures/list_ndcg.py",
+        "gaining & table.within(cutoff, place)",
+        "gaining & table.within(cutoff)",
+    ),
+    _in_tables(
+        "ListAP: divided by all",
+        "measures/list_ap.py",
+        "table.sum_hits(1.0, in_list))",
+        "table.sum_judged(1.0, relevant))",
+    ),
+    _in_tables(
+        "nDCG: gains only in the ideal",
+        "measures/ndcg.py",
+        "(grade > 0) & table.within(cutoff, rank)",
+        "(table.grade > 0) & table.within(cutoff, rank)",
+    ),
 )
 
 
@@ -376,12 +436,14 @@ def _expectations() -> dict[str, list[tuple[str, str, float, dict[str, float]]]]
     return found
 
 
-def disagreements(expectations: dict[str, list[tuple[str, str, float, dict[str, float]]]]) -> Iterator[str]:
+def disagreements(
+    expectations: dict[str, list[tuple[str, str, float, dict[str, float]]]], hosts: Sequence[str]
+) -> Iterator[str]:
     """Compare the package as it is imported here with what the references said; corpus by corpus."""
     from compat.agreement import largest_difference, of_host
 
     for corpus, of_corpus in expectations.items():
-        for host in HOSTS:
+        for host in hosts:
             values = {str(measure): column for measure, column in of_host(host, corpus).items()}
             for case, reference, tolerance, theirs in of_corpus:
                 if case in values:
@@ -405,7 +467,8 @@ def _try(mutation: Mutation | None, expectations: Path) -> tuple[bool, str]:
                 mutation.apply(folder / "permed_measures")
         except ValueError as error:
             return False, str(error)
-        command = [sys.executable, "-m", "compat.mutations", str(expectations)]
+        hosts = HOSTS if mutation is None else mutation.hosts
+        command = [sys.executable, "-m", "compat.mutations", str(expectations), *hosts]
         environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     told = (done.stdout.strip() or done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
@@ -426,7 +489,7 @@ def main() -> int:
     """Run all mutations, or, with a file of expectations, compare once and stop at the first disagreement."""
     if len(sys.argv) > 1:
         expectations = pickle.loads(Path(sys.argv[1]).read_bytes())  # noqa: S301  (written by run_all a moment ago)
-        first = next(disagreements(expectations), None)
+        first = next(disagreements(expectations, sys.argv[2:]), None)
         print(first or "no disagreement")
         return 1 if first else 0
     results = run_all()

@@ -7,8 +7,8 @@ from permed_measures.errors import require
 
 require("narwhals", extra="tables")
 
-from permed_measures.tables.evaluate import evaluate_tables, table_means  # noqa: E402  (they import Narwhals)
+from permed_measures.tables.evaluate import evaluate_tables, known_measures, table_means  # noqa: E402  (they import Narwhals)
 from permed_measures.tables.inspection import TableFacts, inspect_tables  # noqa: E402  (likewise)
 from permed_measures.tables.sql import to_sql  # noqa: E402  (likewise)
 
-__all__ = ["TableFacts", "evaluate_tables", "inspect_tables", "table_means", "to_sql"]
+__all__ = ["TableFacts", "evaluate_tables", "inspect_tables", "known_measures", "table_means", "to_sql"]

@@ -100,14 +100,12 @@ def _is_id(dtype: Any) -> bool:  # noqa: ANN401  (a Narwhals type)
 
 
 def _score(name: str) -> nw.Expr:
-    """Return the score as a 32-bit float, as everywhere; the addition turns -0.0 into 0.0."""
+    """Return the score as a 32-bit float, as everywhere."""
     score = nw.col(name).cast(nw.Float64)
-    in_range = (
-        nw.when(score >= _FLOAT32_LIMIT)
-        .then(nw.lit(float("inf")))
-        .otherwise(nw.when(score <= -_FLOAT32_LIMIT).then(nw.lit(float("-inf"))).otherwise(score))
-    )
-    return in_range.cast(nw.Float32) + nw.lit(0.0, nw.Float32)
+    above = (score >= _FLOAT32_LIMIT) & ~score.is_nan()  # to some engines NaN is the greatest number
+    below = (score <= -_FLOAT32_LIMIT) & ~score.is_nan()
+    in_range = nw.when(above).then(float("inf")).otherwise(nw.when(below).then(float("-inf")).otherwise(score))
+    return in_range.cast(nw.Float32)
 
 
 def without_duplicates(table: InputTable, duplicates: str) -> nw.LazyFrame[Any]:

@@ -17,8 +17,8 @@ from permed_measures.tables.inspection import faulty_rows
 
 PARTS = ("values", "means", "check")
 
-_NO_32_BIT = ("bigquery", "snowflake", "sqlite", "oracle", "druid")
-_COLLATED = ("mysql", "mssql", "singlestoredb", "postgres", "snowflake", "oracle")
+_NO_32_BIT = ("bigquery", "snowflake", "oracle")
+_COLLATED = ("postgres", "snowflake", "oracle")
 
 
 def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tables are)
@@ -75,7 +75,8 @@ def _unbound(ibis: Any, name: str, columns: tuple[str, str, str]) -> Any:  # noq
     database, _, table = name.rpartition(".")
     # said to be whole numbers, so that the cast to text is written out: numbers would be ordered as numbers
     schema = {query: "int64", doc: "int64", value: "float64"}
-    return ibis.table(schema, name=table, **({"database": tuple(database.split("."))} if database else {}))
+    catalog, _, database = database.rpartition(".")
+    return ibis.table(schema, name=table, catalog=catalog or None, database=database or None)
 
 
 def _check_dialect(ibis: Any, dialect: str) -> None:  # noqa: ANN401  (Ibis's)

@@ -28,6 +28,12 @@ def r(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> nw.
     return table.ratio(found, table.sum_judged(1.0, table.grade >= rel))
 
 
+def set_r(table: RankingTable, *, rel: float) -> nw.Expr:
+    """Recall of the whole list."""
+    relevant = table.grade >= rel
+    return table.ratio(table.sum_hits(1.0, relevant), table.sum_judged(1.0, relevant))
+
+
 def ap(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> nw.Expr:
     """Average precision, divided by all relevant documents."""
     rank = table.ranks(judged_only=judged_only)
@@ -62,6 +68,7 @@ STANDARD: dict[str, Callable[..., nw.Expr]] = {
     "AP": ap,
     "RR": rr,
     "Rprec": rprec,
+    "SetR": set_r,
     "Success": success,
 }
 """By ir_measures' names. nDCG is computed by this package, so its expression stands with its kernel."""

@@ -1,0 +1,72 @@
+"""to_sql(): the text runs where its dialect does, and gives the same values."""
+
+from __future__ import annotations
+
+import math
+
+import duckdb
+import pytest
+
+from permed_measures import HostError, ParamError, evaluate, to_sql
+from tests.table_cases import measures, together
+
+pytest.importorskip("ibis")
+
+
+def rows_of(grid):
+    return [(query_id, doc_id, float(value)) for query_id, group in grid.items() for doc_id, value in group.items()]
+
+
+def filled(connection, qrels, run):
+    connection.execute("CREATE TABLE judged (topic TEXT, doc_id TEXT, relevance DOUBLE)")
+    connection.execute("CREATE TABLE run (query_id TEXT, doc_id TEXT, score DOUBLE)")
+    connection.executemany("INSERT INTO judged VALUES (?, ?, ?)", rows_of(qrels))
+    connection.executemany("INSERT INTO run VALUES (?, ?, ?)", rows_of(run))
+    return connection
+
+
+def test_duckdb_runs_it_for_every_measure():
+    qrels, run = together()
+    asked = measures()
+    sql = to_sql(asked, dialect="duckdb", qrels="judged", qrels_columns=("topic", "doc_id", "relevance"))
+    answer = filled(duckdb.connect(), qrels, run).execute(sql)
+    names = [column[0] for column in answer.description]
+    found = {row[0]: dict(zip(names[1:], row[1:], strict=True)) for row in answer.fetchall()}
+    expected = evaluate(qrels, run, asked).columns
+    assert found.keys() == qrels.keys()
+    for measure, column in expected.items():
+        for query_id, value in column.items():
+            assert found[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
+
+
+def test_the_check_finds_what_makes_values_wrong():
+    qrels, run = {"q": {"a": 1, "b": math.inf}}, {"q": {"a": 1.0, "b": math.nan, "": 2.0}}
+    connection = filled(duckdb.connect(), qrels, run)
+    connection.execute("INSERT INTO run VALUES ('q', 'a', 0.5)")
+    sql = to_sql(part="check", dialect="duckdb", qrels="judged", qrels_columns=("topic", "doc_id", "relevance"))
+    in_qrels, in_run = sql.split(";")
+    assert [row[:3] for row in connection.execute(in_qrels).fetchall()] == [("q", "b", 1)]
+    assert sorted(row[:3] for row in connection.execute(in_run).fetchall()) == [
+        ("q", "", 1),
+        ("q", "a", 2),
+        ("q", "b", 1),
+    ]
+
+
+@pytest.mark.parametrize("dialect", ["bigquery", "snowflake", "databricks", "spark", "postgres", "trino", "clickhouse"])
+def test_warehouses(dialect):
+    sql = to_sql(profile="llm-judged", dialect=dialect, qrels="lake.eval.qrels", part="means")
+    assert sql.startswith("-- precision@5 precision@10")
+    for quote in ('"', "`"):
+        sql = sql.replace(quote, "")
+    assert "lake.eval.qrels" in sql
+    assert ("has no 32-bit numbers" in sql) == (dialect in ("bigquery", "snowflake"))
+
+
+def test_wrong_requests_say_what_is_allowed():
+    with pytest.raises(ParamError, match=r"Did you mean postgres\?"):
+        to_sql("P@1", dialect="postgress")
+    with pytest.raises(ParamError, match="part='mean' is not allowed"):
+        to_sql("P@1", part="mean")
+    with pytest.raises(HostError, match="Ibis cannot write this for sqlite"):
+        to_sql("P@1", dialect="sqlite")
