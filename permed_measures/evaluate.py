@@ -17,13 +17,12 @@ from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, lowest_relevant
+from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import Ranking, order
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_NAMED_IN_A_NOTE = 5
 
 
 class Plan:
@@ -50,6 +49,13 @@ class Plan:
         depths = [_deepest(measure) for measure in self.by_kernel.values()]
         depths += [deepest(measure) for measure in self.by_delegate.values()]
         return None if None in depths else max((depth for depth in depths if depth is not None), default=None)
+
+    @property
+    def deepest_cutoff(self) -> int | None:
+        """The deepest cut-off that a measure has; None when none has one."""
+        cutoffs = [own_measure["cutoff"] for own_measure in self.by_kernel.values()]
+        cutoffs += [deepest(measure) for measure in self.by_delegate.values()]
+        return max((cutoff for cutoff in cutoffs if cutoff is not None), default=None)
 
     def check_grades(self, qrels: Qrels) -> None:
         """Raise InputError when a measure is not defined for a grade of the qrels."""
@@ -340,9 +346,10 @@ def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
         if "run" in query_sets:
             query_ids += [query_id for query_id in run if query_id not in qrels]
     if not query_ids:
+        judged, returned = Queries.of(qrels), Queries.of(run)
         msg = (
-            f"no query to evaluate: the qrels hold {len(qrels)} queries{_some(qrels)}, the run {len(run)}{_some(run)}, "
-            "none is in both; are the query ids written alike?"
+            f"no query to evaluate: the qrels hold {len(qrels)} queries{judged.named}, the run "
+            f"{len(run)}{returned.named}, none is in both; are the query ids written alike?"
         )
         raise InputError(msg)
     return query_ids
@@ -352,10 +359,7 @@ class _Look:
     """Counts what the notes tell."""
 
     def __init__(self, plan: Plan) -> None:
-        cutoffs = [own_measure["cutoff"] for own_measure in plan.by_kernel.values()]
-        cutoffs += [deepest(measure) for measure in plan.by_delegate.values()]
-        given = [cutoff for cutoff in cutoffs if cutoff is not None]
-        self.depth = max(given) if given else None
+        self.depth = plan.deepest_cutoff
         self.returned = self.judged = self.tied = 0
 
     def __call__(self, ranking: Ranking) -> None:
@@ -368,47 +372,17 @@ class _Look:
 
 
 def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
-    notes = []
-    only_run = [query_id for query_id in run if query_id not in qrels]
-    missing = [query_id for query_id in qrels if query_id not in run]
     lowest = 1 if rel is None else rel
-    nothing = [query_id for query_id, grades in qrels.items() if max(grades.values(), default=0) < lowest]
-    if run and qrels.keys().isdisjoint(run):
-        notes.append("no query is in both the qrels and the run: every value is 0; are the query ids written alike?")
-    if rel is not None:
-        notes.append(f"relevant means grade >= {rel} (min_relevance) wherever a measure does not say otherwise")
-    if only_run:
-        fate = "counted as 0 where the mean runs over the run's queries" if "run" in query_sets else "ignored"
-        notes.append(f"{_queries(only_run)} only in the run, {fate}{_some(only_run)}")
-    if missing:
-        fate = "left out" if "qrels" not in query_sets else "counted as 0"
-        notes.append(f"{_queries(missing)} missing from the run, {fate}{_some(missing)}")
-    if nothing:
-        notes.append(f"{_queries(nothing)} without a document of grade >= {lowest}, counted as 0{_some(nothing)}")
-    where = "of the returned documents" if look.depth is None else f"of the documents in the top {look.depth}"
-    if look.tied:
-        share = _share(look.tied, look.returned)
-        notes.append(f"{share} {where} tie with another one's score (32-bit); ties go by document id, descending")
-    if look.returned and look.judged < look.returned:
-        share = _share(look.returned - look.judged, look.returned)
-        notes.append(f"{share} {where} are unjudged and count as not relevant")
-    return notes
-
-
-def _share(part: int, whole: int) -> str:
-    """Write the share of a part that is not empty; a few are not none, nearly all are not all."""
-    shown = f"{part / whole:.1%}"
-    if shown == "0.0%":
-        return "less than 0.1%"
-    return "more than 99.9%" if shown == "100.0%" and part < whole else shown
-
-
-def _queries(query_ids: Sequence[str]) -> str:
-    return "1 query" if len(query_ids) == 1 else f"{len(query_ids):,} queries"
-
-
-def _some(query_ids: Iterable[str]) -> str:
-    query_ids = list(query_ids)
-    shown = ", ".join(map(repr, query_ids[:_NAMED_IN_A_NOTE]))
-    more = ", …" if len(query_ids) > _NAMED_IN_A_NOTE else ""
-    return f" ({shown}{more})" if query_ids else ""
+    return Basis(
+        only_run=Queries.of(query_id for query_id in run if query_id not in qrels),
+        missing=Queries.of(query_id for query_id in qrels if query_id not in run),
+        nothing_relevant=Queries.of(q for q, grades in qrels.items() if max(grades.values(), default=0) < lowest),
+        never_meet=bool(run) and qrels.keys().isdisjoint(run),
+        lowest_relevant=lowest,
+        min_relevance=rel,
+        query_sets=query_sets,
+        depth=look.depth,
+        returned=look.returned,
+        judged=look.judged,
+        tied=look.tied,
+    ).notes()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import narwhals as nw
@@ -13,7 +14,7 @@ from ir_measures import Measure
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Plan, choose
 from permed_measures.measures import own
-from permed_measures.measures.base import RankingMeasure, lowest_relevant
+from permed_measures.measures.base import lowest_relevant
 from permed_measures.profiles import Profile
 from permed_measures.tables.engines import rank_run, with_plain_names
 from permed_measures.tables.inputs import (
@@ -62,28 +63,102 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     >>> evaluate_tables(qrels, run, "GWAP@10 P@1").sort("query_id").rows()   # q: (1/1 · 0.5 + 2/2 · 1.0) / 2
     [('p', 0.0, 0.0), ('q', 0.75, 1.0)]
     """
-    check_choice("duplicates", duplicates, DUPLICATES)
-    check_choice("nan_scores", nan_scores, NAN_SCORES)
-    labels, query_sets, known_profile = choose(measures, profile, queries)
-    if min_relevance is None and known_profile is not None:
-        min_relevance = known_profile.min_relevance
-    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
-    plan = Plan(list(labels), rel)
-    ranking_table = RankingTable()
-    values = expressions(plan, ranking_table)
-    judged = as_table(qrels, "qrels", qrels_columns, row_order if duplicates == "first" else None)
-    returned = as_table(run, "run", run_columns, row_order if duplicates == "first" else None)
-    _check_same_kind(judged, returned)
+    pipeline = Pipeline.of(
+        qrels,
+        run,
+        measures,
+        profile=profile,
+        min_relevance=min_relevance,
+        queries=queries,
+        duplicates=duplicates,
+        nan_scores=nan_scores,
+        row_order=row_order,
+        qrels_columns=qrels_columns,
+        run_columns=run_columns,
+    )
     if check_input:
-        check(inspect(judged, returned), duplicates=duplicates, nan_scores=nan_scores)
-        check_grades(judged, [measure for measure in plan.by_kernel.values() if isinstance(measure, RankingMeasure)])
-    totals = _totals(ranking_table, judged, returned, plan.depth, duplicates, nan_scores, set(query_sets.values()))
-    shown = [
-        _in_query_set(value, query_sets[measure], set(query_sets.values())).alias(labels[measure])
-        for measure, value in zip(labels, values, strict=True)
-    ]
-    result = totals.select(nw.col(QUERY).alias(judged.columns[0]), *shown)
-    return _native(result, judged)
+        check(inspect(pipeline.qrels, pipeline.run), duplicates=duplicates, nan_scores=nan_scores)
+        pipeline.check_grades()
+    values = pipeline.values()
+    return nw.to_native(values.collect() if pipeline.qrels.eager else values)
+
+
+@dataclass
+class Pipeline:
+    """Two tables and what is asked of them, understood and checked, with nothing computed yet."""
+
+    qrels: InputTable
+    run: InputTable
+    labels: dict[Measure, str]
+    query_sets: dict[Measure, str]
+    profile: Profile | None
+    rel: float | None
+    plan: Plan
+    duplicates: str
+    nan_scores: str
+    table: RankingTable = field(default_factory=RankingTable)
+    expressions: list[nw.Expr] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.expressions = expressions(self.plan, self.table)
+
+    @classmethod
+    def of(  # noqa: PLR0913  (the options of evaluate_tables)
+        cls,
+        qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
+        run: Any,  # noqa: ANN401  (likewise)
+        measures: str | Measure | Iterable[str | Measure] | None,
+        *,
+        profile: str | Path | Profile | None = None,
+        min_relevance: float | None = None,
+        queries: str | None = None,
+        duplicates: str = "error",
+        nan_scores: str = "error",
+        row_order: str | None = None,
+        qrels_columns: tuple[str, str, str] | None = None,
+        run_columns: tuple[str, str, str] | None = None,
+    ) -> Pipeline:
+        """Understand what :func:`evaluate_tables` is given."""
+        check_choice("duplicates", duplicates, DUPLICATES)
+        check_choice("nan_scores", nan_scores, NAN_SCORES)
+        labels, query_sets, known_profile = choose(measures, profile, queries)
+        if min_relevance is None and known_profile is not None:
+            min_relevance = known_profile.min_relevance
+        rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+        plan = Plan(list(labels), rel)
+        order = row_order if duplicates == "first" else None
+        judged, returned = as_table(qrels, "qrels", qrels_columns, order), as_table(run, "run", run_columns, order)
+        _check_same_kind(judged, returned)
+        return cls(judged, returned, labels, query_sets, known_profile, rel, plan, duplicates, nan_scores)
+
+    def check_grades(self) -> None:
+        """Raise InputError for a grade that a measure is not defined for."""
+        check_grades(self.qrels, list(self.plan.by_kernel.values()))
+
+    def values(self, more: Mapping[str, nw.Expr] = MappingProxyType({})) -> nw.LazyFrame[Any]:
+        """Return one row per query, one column per measure; on request with further totals of the table."""
+        query_sets = set(self.query_sets.values())
+        shown = [
+            _in_query_set(value, self.query_sets[measure], query_sets).alias(self.labels[measure])
+            for measure, value in zip(self.labels, self.expressions, strict=True)
+        ]
+        query = nw.col(QUERY).alias(self.qrels.columns[0])
+        return self._totals(query_sets).select(query, *shown, **more)
+
+    def _totals(self, query_sets: set[str]) -> nw.LazyFrame[Any]:
+        """Join, order and sum: one row per query."""
+        judged = self.table.judged_columns(without_duplicates(self.qrels, self.duplicates))
+        returned = self.run.rows
+        if self.nan_scores == "drop":
+            returned = returned.filter(~nw.col(SCORE).is_nan())
+        elif self.nan_scores == "last":
+            score = nw.when(nw.col(SCORE).is_nan()).then(nw.lit(float("-inf"), nw.Float32)).otherwise(nw.col(SCORE))
+            returned = returned.with_columns(score.alias(SCORE))
+        # logs hold far more queries than anybody judges: the others need no ranks
+        judged_part = replace(self.run, rows=returned.join(queries_of(self.qrels.rows), on=QUERY, how="semi"))
+        ranked = rank_run(without_duplicates(judged_part, self.duplicates), self.plan.depth)
+        totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"))
+        return totals if query_sets == {"qrels"} else _with_query_sets(totals, returned, query_sets)
 
 
 def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:
@@ -117,32 +192,6 @@ def _check_same_kind(qrels: InputTable, run: InputTable) -> None:
         raise ParamError(msg)
 
 
-def _totals(  # noqa: PLR0913, PLR0917  (what one pipeline needs, used once)
-    table: RankingTable,
-    qrels: InputTable,
-    run: InputTable,
-    depth: int | None,
-    duplicates: str,
-    nan_scores: str,
-    query_sets: set[str],
-) -> nw.LazyFrame[Any]:
-    """Join, order and sum: one row per query."""
-    judged = table.judged_columns(without_duplicates(qrels, duplicates))
-    returned = run.rows
-    if nan_scores == "drop":
-        returned = returned.filter(~nw.col(SCORE).is_nan())
-    elif nan_scores == "last":
-        score = nw.when(nw.col(SCORE).is_nan()).then(nw.lit(float("-inf"), nw.Float32)).otherwise(nw.col(SCORE))
-        returned = returned.with_columns(score.alias(SCORE))
-    # logs hold far more queries than anybody judges: the others need no ranks
-    judged_part = replace(run, rows=returned.join(queries_of(qrels.rows), on=QUERY, how="semi"))
-    ranked = rank_run(without_duplicates(judged_part, duplicates), depth)
-    totals = table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"))
-    if query_sets == {"qrels"}:
-        return totals
-    return _with_query_sets(totals, returned, query_sets)
-
-
 def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_sets: set[str]) -> nw.LazyFrame[Any]:
     """Mark the queries of the qrels and of the run, and keep those that a mean runs over."""
     in_run = queries_of(run).with_columns(returned=nw.lit(1))
@@ -167,10 +216,6 @@ def _in_query_set(value: nw.Expr, queries: str, query_sets: set[str]) -> nw.Expr
         return value
     judged, returned = nw.col("judged") > 0, nw.col("returned") > 0
     return nw.when({"qrels": judged, "run": returned, "both": judged & returned}[queries]).then(value)
-
-
-def _native(frame: nw.LazyFrame[Any], like: InputTable) -> Any:  # noqa: ANN401  (a table of the engine)
-    return nw.to_native(frame.collect() if like.eager else frame)
 
 
 def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  (a table, and one of the same kind)
