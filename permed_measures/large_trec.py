@@ -1,4 +1,4 @@
-"""The top of every list of a large TREC run, read with numpy: DuckDB takes twice as long to read this format.
+"""The top of every list of a large TREC run, read with numpy: DuckDB needs twice the processor time for this format.
 
 Only the common form of such files is read here: fields separated by one space or one tab, the lines of a query
 together. Everything else is a Doubt, and left to others. Whole blocks of lines are handled at once: a field is looked
