@@ -1,0 +1,262 @@
+"""Tables on a real Spark, in local mode and through Spark Connect: the values of evaluate(), and Spark's own traps."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from permed_measures import InputError, evaluate
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(find_spec("pyspark") is None, reason="PySpark is not installed (extra: spark)"),
+    pytest.mark.skipif(
+        not (os.environ.get("JAVA_HOME") or shutil.which("java")), reason="Spark needs Java 17 or newer; none was found"
+    ),
+    # it says so whenever it looks for pandas; nothing here goes through pandas
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas >= 3:FutureWarning"),
+]
+
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    # plans are made of thousands of calls, and each would note the line it came from: half of the time
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Java's second compiler takes longer than it gains in so short a life
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in CONF.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def tables(spark, qrels, run):
+    frames = []
+    for grid, number in ((qrels, "relevance"), (run, "score")):
+        rows = [(query_id, doc_id, float(n)) for query_id, docs in grid.items() for doc_id, n in docs.items()]
+        frames.append(spark.createDataFrame(rows, f"query_id string, doc_id string, {number} double"))
+    return frames
+
+
+def values_of(spark, columns, rows):
+    """Make a table as SQL writes it: numbers with a point are decimals there."""
+    return spark.sql(f"SELECT * FROM VALUES {rows} AS t({columns})")  # noqa: S608  (our own words)
+
+
+def by_query(native):
+    return {
+        row["query_id"]: {name: row[name] for name in row.asDict() if name != "query_id"} for row in native.collect()
+    }
+
+
+def one_cutoff_each(measures):
+    """Keep every parameter choice without a cut-off and with one: planning all 278 takes Spark a minute."""
+    cutoffs = {}
+    for measure in measures:
+        choice, _, cutoff = str(measure).partition("@")
+        cutoffs.setdefault((choice, bool(cutoff)), []).append(measure)
+    return [those[len(those) // 2] for those in cutoffs.values()]
+
+
+def assert_agree(native, qrels, run, asked):
+    expected = evaluate(qrels, run, asked)
+    found = by_query(native)
+    assert found.keys() == qrels.keys()
+    for measure in asked:
+        for query_id, value in expected.columns[measure].items():
+            assert found[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
+
+
+def test_every_measure_and_parameter_agrees_with_its_kernel(spark):
+    from permed_measures.tables import evaluate_tables, known_measures
+    from tests.table_cases import measures, together
+
+    qrels, run = together()
+    asked = one_cutoff_each(measures())
+    assert {measure.NAME for measure in asked} == set(known_measures())
+    assert {str(measure).partition("@")[0] for measure in asked} == {str(m).partition("@")[0] for m in measures()}
+    assert_agree(evaluate_tables(*tables(spark, qrels, run), asked, check_input=False), qrels, run, asked)
+
+
+def test_float_grades_and_the_top_of_each_list_agree(spark):
+    """Where all measures have a cut-off, only the top of each list is ranked."""
+    from compat.agreement import cases_on
+    from compat.corpora import CORPORA
+    from permed_measures.evaluate import Plan
+    from permed_measures.tables import evaluate_tables, known_measures
+
+    corpora = [CORPORA["float_grades"], CORPORA["ten_grades"]]
+    qrels = {f"{corpus.name} {query}": judged for corpus in corpora for query, judged in corpus.qrels.items()}
+    run = {f"{corpus.name} {query}": scores for corpus in corpora for query, scores in corpus.run.items()}
+    # beyond the powers of two that a float holds, below its last digit, nothing at all, and 7 tied for 3 places
+    grades = [2000.5, 1500, 1e-9, 0, -1e300, 700, 1]
+    qrels["grades"] = dict(zip("abcdefg", grades, strict=True))
+    run["grades"] = dict.fromkeys("gfedcba", 1.0)
+    known = set(known_measures()) - {"GWAP"}  # not defined for such grades
+    cases = [case.measure for case in cases_on("float_grades") if case.measure.NAME in known]
+    asked = one_cutoff_each(measure for measure in cases if (Plan([measure]).depth or 1000) <= 10)
+    depth = Plan(asked).depth
+    assert depth is not None
+    assert max(map(len, run.values())) > depth
+    assert_agree(evaluate_tables(*tables(spark, qrels, run), asked, check_input=False), qrels, run, asked)
+
+
+def test_a_spark_table_comes_back_and_nothing_is_computed_before_it_is_asked_for(spark):
+    from pyspark.sql import DataFrame
+
+    from permed_measures.tables import evaluate_tables, table_means
+
+    run = values_of(spark, "query_id, doc_id, score", "('q', 'a', 0.5)")
+    unreadable = spark.sql("SELECT 'q' AS query_id, 'a' AS doc_id, double(raise_error('read')) AS relevance")
+    values = evaluate_tables(unreadable, run, "nDCG P@1", check_input=False)
+    means = table_means(values)
+    assert isinstance(values, DataFrame)
+    assert isinstance(means, DataFrame)
+    assert values.columns == ["query_id", "nDCG", "P@1"]
+    with pytest.raises(Exception, match="USER_RAISED_EXCEPTION"):  # Py4J's or Spark's: it depends on the stage
+        means.collect()
+
+
+def test_ids_in_collated_columns_are_compared_byte_by_byte(spark):
+    from permed_measures.tables import evaluate_tables
+
+    collated = ["query_id COLLATE UTF8_LCASE AS query_id", "doc_id COLLATE UTF8_LCASE AS doc_id"]
+    qrels = values_of(spark, "query_id, doc_id, relevance", "('q', 'a', 1), ('q', 'A', 0), ('Q', 'a', 1)")
+    run = values_of(spark, "query_id, doc_id, score", "('q', 'A', 1), ('q', 'a', 1), ('Q', 'A', 2), ('Q', 'b', 1)")
+    qrels, run = qrels.selectExpr(*collated, "relevance"), run.selectExpr(*collated, "score")
+    assert qrels.select("query_id", "doc_id").distinct().count() == 1  # as Spark sees it
+    # q: "a" > "A" byte by byte, so the relevant one is first; Q: its relevant "a" is not returned
+    found = by_query(evaluate_tables(qrels, run, "RR SetR"))
+    assert found == {"q": {"RR": 1.0, "SetR": 1.0}, "Q": {"RR": 0.0, "SetR": 0.0}}
+
+
+def test_whole_number_ids_are_ordered_as_text(spark):
+    from permed_measures.tables import evaluate_tables
+
+    qrels = values_of(spark, "query_id, doc_id, relevance", "(1L, 9, 1), (2L, 10, 1)")
+    run = values_of(spark, "query_id, doc_id, score", "(1L, 9, 1), (1L, 10, 1), (2L, 9, 1), (2L, 10, 1)")
+    # as text "9" > "10", so 9 stands first among equals; as numbers it would be second
+    assert by_query(evaluate_tables(qrels, run, "RR")) == {"1": {"RR": 1.0}, "2": {"RR": 0.5}}
+
+
+def test_duplicates_are_an_error_or_one_of_them_is_kept(spark):
+    from permed_measures.tables import evaluate_tables
+
+    qrels = values_of(spark, "query_id, doc_id, relevance, at", "('q', 'a', 1, 1)")
+    rows = "('q', 'a', 1.0, 1), ('q', 'b', 2.0, 2), ('q', 'a', 3.0, 3), ('q', 'c', 0.5, 4)"
+    run = values_of(spark, "query_id, doc_id, score, at", rows)
+    with pytest.raises(InputError, match=r"run: 1 duplicates \(query 'q', document 'a'\)"):
+        evaluate_tables(qrels, run, "AP")
+    assert by_query(evaluate_tables(qrels, run, "RR AP", duplicates="max")) == {"q": {"RR": 1.0, "AP": 1.0}}
+    first = evaluate_tables(qrels, run, "RR AP", duplicates="first", row_order="at")
+    assert by_query(first) == {"q": {"RR": 0.5, "AP": 0.5}}  # its first row scores 1.0, below b's 2.0
+
+
+def test_nan_scores_are_an_error_or_stand_where_one_says(spark):
+    """Spark holds NaN for the greatest number."""
+    from permed_measures.tables import evaluate_tables
+
+    qrels = values_of(spark, "query_id, doc_id, relevance", "('q', 'a', 1), ('q', 'c', 1)")
+    run = values_of(spark, "query_id, doc_id, score", "('q', 'a', 1D), ('q', 'b', 0.5D), ('q', 'c', double('NaN'))")
+    with pytest.raises(InputError, match=r"run: 1 NaN scores \(query 'q', document 'c'\)"):
+        evaluate_tables(qrels, run, "AP")
+    # a is first, c is last or not there
+    assert by_query(evaluate_tables(qrels, run, "AP", nan_scores="drop")) == {"q": {"AP": 1 / 2}}
+    last = by_query(evaluate_tables(qrels, run, "AP", nan_scores="last"))
+    assert last == {"q": {"AP": pytest.approx((1 + 2 / 3) / 2)}}
+
+
+def test_means_of_columns_with_dots_over_the_queries_of_the_profile(spark):
+    from permed_measures.tables import evaluate_tables, table_means
+
+    qrels = {"p": {"a": 9.0}, "q": {"a": 7.5, "b": 2.0}}
+    run = {"q": {"a": 2.0, "b": 1.0}, "only here": {"a": 1.0}, "and here": {"a": 1.0}}
+    frames = tables(spark, qrels, run)
+    named = table_means(evaluate_tables(*frames, "P(rel=7.5)@10 P(rel=2.5)@2", check_input=False))
+    # p is missing from the run; q has one such document
+    assert [row.asDict() for row in named.collect()] == [{"P(rel=7.5)@10": 1 / 10 / 2, "P(rel=2.5)@2": 1 / 2 / 2}]
+    expected = evaluate(qrels, run, profile="llm-judged", min_relevance=5).to_dict()["metrics"]
+    assert expected["coverage@5"] == pytest.approx(1 / 3)  # over the run's queries
+    assert expected["precision@5"] == pytest.approx((0 + 1 / 5) / 2)  # over the judged ones
+    means = table_means(evaluate_tables(*frames, profile="llm-judged", min_relevance=5, check_input=False))
+    assert [row.asDict() for row in means.collect()] == [pytest.approx(expected, abs=1e-12, rel=0)]
+
+
+CONNECT = """
+import json, sys
+from pyspark.sql import SparkSession
+from permed_measures.tables import evaluate_tables, inspect_tables, table_means
+
+asked = json.load(sys.stdin)
+builder = SparkSession.builder.remote("local[2]")
+for name, value in asked["conf"].items():
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
+qrels = spark.createDataFrame(asked["qrels"], "query_id string, doc_id string, relevance double")
+run = spark.createDataFrame(asked["run"], "query_id string, doc_id string, score double")
+values = evaluate_tables(qrels, run, asked["measures"])
+said = {
+    "kind": type(values).__module__,
+    "values": [row.asDict() for row in values.collect()],
+    "means": table_means(values).collect()[0].asDict(),
+    "only_run": inspect_tables(qrels, run).only_run,
+}
+with open(sys.argv[1], "w") as file:
+    json.dump(said, file)
+spark.stop()
+"""
+
+
+def test_spark_connect_gives_the_same_values(tmp_path):
+    """In a process of its own: a process is either a client of Spark Connect or has a Spark within."""
+    from compat.corpora import CORPORA
+
+    ties, missing = CORPORA["ties"], CORPORA["missing"]
+    qrels = {**ties.qrels, **{f"m{query}": judged for query, judged in missing.qrels.items()}}
+    run = {**ties.run, **{f"m{query}": scores for query, scores in missing.run.items()}}
+    measures = "GWAP@10 nDCG(dcg='exp-log2')@10 ListAP@3 ListNDCG Coverage@5 AP RR@10 P(rel=1.5)@3 GWAP(norm='ideal')"
+    rows = [
+        [(query_id, doc_id, float(n)) for query_id, docs in grid.items() for doc_id, n in docs.items()]
+        for grid in (qrels, run)
+    ]
+    said = tmp_path / "said.json"
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT, said],
+        input=json.dumps({"conf": CONF, "qrels": rows[0], "run": rows[1], "measures": measures}),
+        env={**os.environ, "SPARK_TESTING": "1"},  # a free port, where it would be 15002
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(said.read_text())
+    assert found["kind"].startswith("pyspark.sql.connect")
+    assert found["only_run"] == len(run.keys() - qrels.keys()) == 2
+    expected = evaluate(qrels, run, measures)
+    values = {row["query_id"]: row for row in found["values"]}
+    for measure, column in expected.columns.items():
+        assert found["means"][str(measure)] == pytest.approx(expected.means[measure], abs=1e-12, rel=0)
+        for query_id, value in column.items():
+            assert values[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
