@@ -1,0 +1,336 @@
+"""From parquet to means: evaluate_tables on DuckDB, Polars and Spark, beside pytrec_eval on dicts.
+
+    python benchmarks/tables.py [--rows 1M 10M 100M] [--engines duckdb polars spark] [--rounds 3] [--folder FOLDER]
+
+Runs of 100 documents for each query, 10 of them judged (8 returned), are made by DuckDB with a fixed seed, a million
+rows to a file, so that a smaller size is the beginning of a larger one; a folder that is given keeps them. Every
+contender is a process of its own, from its start to printed means, the check of the input included; they take turns, so
+that a busy moment of the machine hits all of them, and the fastest round of each counts. Processor seconds and memory
+are those of the process and of all that it started (Spark's Java), as Linux tells them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+MEASURES = "AP@10 nDCG@10 P@1 Success@10"
+TREC_NAMES = ("map_cut_10", "ndcg_cut_10", "P_1", "success_10")
+ENGINES = ("duckdb", "polars", "spark")
+PIECE, DEPTH = 1_000_000, 100
+COMPARED = 10_000_000
+LIMIT = "500MB"
+TOLERANCE = 1e-12  # sums are taken in another order
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Cost(NamedTuple):
+    """What one process took, and what it printed last."""
+
+    seconds: float
+    cpu: float
+    peak_mb: float
+    spilled_mb: float
+    printed: dict
+
+
+def make(folder: Path, rows: int) -> None:
+    """Write what is not there yet. The step between documents is odd, so no two of a query are the same."""
+    import duckdb
+
+    doc = "'d' || ((hash(q + 20261116) % 8388608 + i * 2654435761) % 8388608)"
+    columns = {
+        "run": ("range(100)", "(hash(q, i, 'score') % 1000) / 10.0 AS score"),  # of 1,000 scores: every query has ties
+        "qrels": ("range(0, 140, 14)", "(hash(q, i, 'grade') % 4)::INTEGER AS relevance"),
+    }
+    for piece in range(rows // PIECE):
+        first, last = (number * PIECE // DEPTH for number in (piece, piece + 1))
+        for name, (docs, value) in columns.items():
+            path = folder / f"{name}-{piece:04}.parquet"
+            if path.exists():
+                continue
+            unfinished = path.with_suffix(".part")
+            rows_of = f"range({first}, {last}) queries(q), {docs} docs(i)"
+            duckdb.sql(
+                f"SELECT 'q' || q AS query_id, {doc} AS doc_id, {value} FROM {rows_of} ORDER BY q, i"  # noqa: S608  (ours)
+            ).write_parquet(str(unfinished))
+            unfinished.rename(path)
+
+
+def files(folder: Path, name: str, rows: int) -> list[str]:
+    return [str(folder / f"{name}-{piece:04}.parquet") for piece in range(rows // PIECE)]
+
+
+def with_pytrec_eval(qrels: list[str], run: list[str], **_) -> dict[str, float]:
+    import pyarrow.parquet
+    import pytrec_eval
+
+    def read(paths: list[str], value: str) -> dict:
+        table = pyarrow.parquet.read_table(paths)
+        grouped: dict[str, dict] = {}
+        columns = (table[name].to_pylist() for name in ("query_id", "doc_id", value))
+        for query_id, doc_id, number in zip(*columns, strict=True):
+            grouped.setdefault(query_id, {})[doc_id] = number
+        return grouped
+
+    judged, returned = read(qrels, "relevance"), read(run, "score")
+    values = pytrec_eval.RelevanceEvaluator(judged, {"map_cut.10", "ndcg_cut.10", "P.1", "success.10"}).evaluate(
+        returned
+    )
+    return {
+        name: math.fsum(value[theirs] for value in values.values()) / len(values)
+        for name, theirs in zip(MEASURES.split(), TREC_NAMES, strict=True)
+    }
+
+
+def with_duckdb(qrels: list[str], run: list[str], *, spill: str = "", values: str = "", **_) -> dict[str, float]:
+    import duckdb
+
+    from permed_measures.tables import evaluate_tables, table_means
+
+    connection = duckdb.connect()
+    if spill:
+        for setting in (f"memory_limit = '{LIMIT}'", f"temp_directory = '{spill}'", "threads = 2"):
+            connection.execute(f"SET {setting}")
+        connection.execute("SET preserve_insertion_order = false")
+    table = evaluate_tables(connection.read_parquet(qrels), connection.read_parquet(run), MEASURES)
+    if values:
+        table.write_parquet(values)
+        table = connection.read_parquet(values)
+    means = table_means(table)
+    return dict(zip(means.columns, means.fetchall()[0], strict=True))
+
+
+def with_polars(qrels: list[str], run: list[str], **_) -> dict[str, float]:
+    import polars as pl
+
+    from permed_measures.tables import evaluate_tables, table_means
+
+    table = evaluate_tables(pl.scan_parquet(qrels), pl.scan_parquet(run), MEASURES)
+    return table_means(table).collect().to_dicts()[0]
+
+
+def with_spark(qrels: list[str], run: list[str], *, spill: str, values: str, **_) -> dict[str, float]:
+    from pyspark.sql import SparkSession
+
+    from permed_measures.tables import evaluate_tables, table_means
+
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.local.dir", spill).config("spark.driver.memory", "2g")
+    spark = builder.config("spark.sql.shuffle.partitions", "16").getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    table = evaluate_tables(spark.read.parquet(*qrels), spark.read.parquet(*run), MEASURES)
+    table.write.parquet(values)
+    means = table_means(spark.read.parquet(values)).first().asDict()
+    spark.stop()
+    return means
+
+
+WORK = {"pytrec_eval": with_pytrec_eval, "duckdb": with_duckdb, "polars": with_polars, "spark": with_spark}
+
+
+def run_once(name: str, folder: Path, rows: int, **more: str) -> Cost:
+    """Run a contender as a process, and look at its tree of processes ten times a second."""
+    work = {"name": name, "qrels": files(folder, "qrels", rows), "run": files(folder, "run", rows), **more}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
+    with (
+        tempfile.TemporaryFile("w+") as given,
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as err,
+    ):
+        json.dump(work, given)
+        given.seek(0)
+        start = time.perf_counter()
+        command = [sys.executable, __file__, "--work"]
+        process = subprocess.Popen(command, stdin=given, stdout=out, stderr=err, env=environment)
+        ended = threading.Event()
+        seen = {"cpu": 0.0, "peak": 0.0, "spilled": 0.0}
+        watcher = threading.Thread(target=watch, args=(process.pid, more.get("spill"), seen, ended))
+        watcher.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        ended.set()
+        watcher.join()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode:
+            sys.exit(f"{name} on {rows:,} rows ended with {process.returncode}\n{err.read()[-3000:]}")
+        cpu = max(usage.ru_utime + usage.ru_stime, seen["cpu"])
+        return Cost(seconds, cpu, seen["peak"], seen["spilled"], json.loads(out.read().splitlines()[-1]))
+
+
+def watch(pid: int, spill: str | None, seen: dict[str, float], ended: threading.Event) -> None:
+    while not ended.wait(0.1):
+        used = list(tree(pid))
+        seen["cpu"] = max(seen["cpu"], sum(cpu for cpu, _ in used))
+        seen["peak"] = max(seen["peak"], sum(peak for _, peak in used))
+        if spill:
+            seen["spilled"] = max(seen["spilled"], folder_mb(Path(spill)))
+
+
+def tree(pid: int) -> Iterator[tuple[float, float]]:
+    """Yield processor seconds and peak MB of a process and of all below it.
+
+    What wait4 says of memory will not do: Linux counts the parent's memory at the start of a process as its own.
+    """
+    process = Path(f"/proc/{pid}")
+    try:
+        stat = (process / "stat").read_text().rpartition(")")[2].split()
+        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+        children = [child for path in process.glob("task/*/children") for child in path.read_text().split()]
+    except OSError:  # it has just ended
+        return
+    if "VmHWM" in status:  # not once it has ended and waits to be noticed
+        yield (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK"), int(status["VmHWM"].split()[0]) / 1024
+    for child in children:
+        yield from tree(int(child))
+
+
+def folder_mb(folder: Path) -> float:
+    return sum(file_bytes(path) for path in folder.rglob("*")) / 1e6
+
+
+def file_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_blocks * 512
+    except OSError:  # it has just been removed
+        return 0
+
+
+def furthest(means: dict[str, float], others: dict[str, float]) -> float:
+    return max(abs(means[name] - others[name]) for name in MEASURES.split())
+
+
+def check_means(name: str, means: dict[str, float], others: dict[str, float]) -> None:
+    if not furthest(means, others) <= TOLERANCE:
+        sys.exit(f"the means of {name} differ: {means}, {others}")
+
+
+def compare_values(path: str, expected: str) -> str:
+    """Compare the values of every query of the second file with those of the first, which may have more queries."""
+    import duckdb
+
+    far = ", ".join(f'max(abs(a."{name}" - b."{name}"))' for name in MEASURES.split())
+    queries, found, difference = duckdb.execute(
+        f"SELECT count(*), count(a.query_id), greatest({far}) "  # noqa: S608  (names of measures)
+        "FROM read_parquet(?) b LEFT JOIN read_parquet(?) a ON a.query_id = b.query_id",
+        [expected, path],
+    ).fetchall()[0]
+    if found != queries or not difference <= TOLERANCE:
+        sys.exit(f"the values differ by {difference}, or of {queries:,} queries only {found:,} are there")
+    return f"values of {queries:,} queries differ by at most {difference:.1e}"
+
+
+def say(name: str, cost: Cost, more: str = "") -> None:
+    print(f"  {name:<12} {cost.seconds:>7.2f} s {cost.cpu:>7.2f} s cpu {cost.peak_mb:>6.0f} MB   {more}", flush=True)
+
+
+def shown(rows: int) -> str:
+    return f"{rows:,} rows ({rows // DEPTH:,} queries x {DEPTH})"
+
+
+def beside_pytrec_eval(folder: Path, rows: int, engines: list[str], rounds: int) -> None:
+    contenders = ["pytrec_eval", *engines]
+    costs: dict[str, list[Cost]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name in contenders:
+            costs[name].append(run_once(name, folder, rows))
+    print(f"\n{shown(rows)}, from parquet to the means of {MEASURES}")
+    best = {name: min(measured, key=lambda cost: cost.seconds) for name, measured in costs.items()}
+    theirs = best["pytrec_eval"]
+    say("pytrec_eval", theirs, "via dicts, loading included")
+    for name in engines:
+        check_means(name, best[name].printed, theirs.printed)
+        faster = f"{theirs.seconds / best[name].seconds:.2f}x faster, {theirs.cpu / best[name].cpu:.2f}x in cpu"
+        wanted = "   (wanted: at least 4x)" if rows == COMPARED else ""
+        difference = furthest(best[name].printed, theirs.printed)
+        say(name, best[name], f"{faster}{wanted}; means differ by {difference:.1e}")
+    print(f"  {theirs.printed}", flush=True)
+
+
+def in_spark(folder: Path, rows: int) -> None:
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        expected, found, spill = (str(Path(name) / part) for part in ("duckdb.parquet", "spark", "spill"))
+        run_once("duckdb", folder, rows, values=expected)
+        cost = run_once("spark", folder, rows, values=found, spill=spill)
+        print(f"\n{shown(rows)} in PySpark, local[2]")
+        say("spark", cost, compare_values(f"{found}/*.parquet", expected))
+
+
+def growth(folder: Path, sizes: list[int], engines: list[str], rounds: int) -> None:
+    print("\nGrowth with the number of rows: rows in each second, and in each processor second")
+    for engine in engines:
+        for rows in sizes:
+            if engine == "polars" and rows > COMPARED:
+                continue  # it holds the run in memory
+            costs = [run_once(engine, folder, rows) for _ in range(rounds if rows <= COMPARED else 1)]
+            best = min(costs, key=lambda cost: cost.seconds)
+            say(engine, best, f"{rows:>11,} rows: {rows / best.seconds:>9,.0f} /s {rows / best.cpu:>9,.0f} /s cpu")
+
+
+def in_little_memory(folder: Path, rows: int) -> None:
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        expected, found, spill = (str(Path(name) / part) for part in ("part.parquet", "all.parquet", "spill"))
+        Path(spill).mkdir()
+        run_once("duckdb", folder, PIECE, values=expected)
+        cost = run_once("duckdb", folder, rows, values=found, spill=spill)
+        print(f"\n{shown(rows)} in DuckDB with memory_limit = {LIMIT}, two threads")
+        say("duckdb", cost, f"at most {cost.spilled_mb:,.0f} MB in files at a time")
+        part = f"the first {PIECE // DEPTH:,} queries without a limit"
+        print(f"  beside {part}: {compare_values(found, expected)}")
+
+
+def number_of_rows(text: str) -> int:
+    rows = int(text[:-1]) * 1_000_000 if text.endswith("M") else int(text)
+    if rows < PIECE or rows % PIECE:
+        msg = f"{text} is not a number of millions, as in 10M"
+        raise argparse.ArgumentTypeError(msg)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sizes = [1_000_000, 10_000_000, 100_000_000]
+    parser.add_argument("--rows", type=number_of_rows, nargs="+", default=sizes, metavar="10M")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="where files are made, and kept; else in a temporary one")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work = json.load(sys.stdin)
+        print(json.dumps(WORK[work.pop("name")](**work)))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = (options.folder or Path(name)).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        make(folder, max(options.rows))
+        ask(folder, sorted(options.rows), options.engines, options.rounds)
+
+
+def ask(folder: Path, sizes: list[int], engines: list[str], rounds: int) -> None:
+    compared = max((rows for rows in sizes if rows <= COMPARED), default=None)
+    here = [engine for engine in engines if engine != "spark"]
+    if here and compared is not None:
+        beside_pytrec_eval(folder, compared, here, rounds)
+    if "spark" in engines and compared is not None:
+        in_spark(folder, compared)
+    if here:
+        growth(folder, sizes, here, rounds)
+    if "duckdb" in engines:
+        in_little_memory(folder, sizes[-1])
+
+
+if __name__ == "__main__":
+    main()
