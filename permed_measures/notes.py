@@ -12,7 +12,7 @@ _NAMED = 5
 class Queries(NamedTuple):
     """Some queries: how many, and the first few of them, where they are at hand."""
 
-    count: int
+    number: int
     some: tuple[str, ...] = ()
 
     @classmethod
@@ -24,13 +24,13 @@ class Queries(NamedTuple):
     @property
     def counted(self) -> str:
         """The number, in words."""
-        return "1 query" if self.count == 1 else f"{self.count:,} queries"
+        return "1 query" if self.number == 1 else f"{self.number:,} queries"
 
     @property
     def named(self) -> str:
         """The first few, in parentheses; nothing where none is at hand."""
         shown = ", ".join(map(repr, self.some[:_NAMED]))
-        more = ", …" if self.count > _NAMED else ""
+        more = ", …" if self.number > _NAMED else ""
         return f" ({shown}{more})" if shown else ""
 
 
@@ -62,14 +62,14 @@ class Basis:
         if self.min_relevance is not None:
             rest = "(min_relevance) wherever a measure does not say otherwise"
             notes.append(f"relevant means grade >= {self.min_relevance} {rest}")
-        if self.only_run.count:
+        if self.only_run.number:
             counts = "counted as 0 where the mean runs over the run's queries"
             fate = counts if "run" in self.query_sets else "ignored"
             notes.append(f"{self.only_run.counted} only in the run, {fate}{self.only_run.named}")
-        if self.missing.count:
+        if self.missing.number:
             fate = "left out" if "qrels" not in self.query_sets else "counted as 0"
             notes.append(f"{self.missing.counted} missing from the run, {fate}{self.missing.named}")
-        if self.nothing_relevant.count:
+        if self.nothing_relevant.number:
             without = f"without a document of grade >= {self.lowest_relevant}, counted as 0"
             notes.append(f"{self.nothing_relevant.counted} {without}{self.nothing_relevant.named}")
         where = "of the returned documents" if self.depth is None else f"of the documents in the top {self.depth}"

@@ -11,12 +11,15 @@ from typing import Any
 
 import click
 
+from permed_measures import tables
 from permed_measures.cli import _tables
 from permed_measures.cli._formats import format_options, qrels_in, run_in
-from permed_measures.evaluate import Evaluation, evaluate
+from permed_measures.errors import HostError, ParamError
+from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.output import write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
+from permed_measures.tables.sessions import ENGINES, is_parquet, opened
 
 _ALL = "all"
 _LONG_WORK = 32 << 20
@@ -24,8 +27,8 @@ _LONG_WORK = 32 << 20
 
 
 @click.command(short_help="Evaluate runs: one row per run.")
-@click.argument("qrels", type=click.Path(dir_okay=False))
-@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]", type=click.Path(dir_okay=False))
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]")
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
 @click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
@@ -36,6 +39,10 @@ _LONG_WORK = 32 << 20
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @format_options
+@click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for parquet runs]")
+@click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
+@click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
+@click.option("--duplicates", type=click.Choice(("error", "max")), help="With an engine: keep the highest score.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -50,11 +57,16 @@ def command(  # noqa: PLR0913  (one parameter per option)
     queries: str | None,
     qrels_format: str | None,
     run_format: str | None,
+    engine: str | None,
+    master: str | None,
+    memory_limit: str | None,
+    duplicates: str | None,
     output: str | None,
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
-    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz.
+    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz. Parquet may also be a
+    folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of rows.
 
     \b
     Examples:
@@ -64,24 +76,31 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval judged.csv run.json --profile llm-judged --min-relevance 6 --format json
       permed-measures eval qrels.txt *.run.gz --format latex -o table.tex
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
+      permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
+      permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
     if not measures and profile is None:
         profile = "permed"
     form = form or _tables.BY_SUFFIX.get(Path(output or "").suffix.lower(), "table")
-    judged = as_qrels(qrels_in(qrels, qrels_format))
+    options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries}
+    asked = list(measures) or None
+    engine = engine or _engine_for(runs, run_format, asked, options)
     found: dict[str, Evaluation] = {}
     with _progress(runs) as done:
-        for name, path in _named(runs).items():
-            found[name] = evaluate(
-                judged,
-                run_in(path, run_format),
-                list(measures) or None,
-                profile=profile,
-                min_relevance=min_relevance,
-                queries=queries,
-            )
-            done(name)
+        if engine is None:
+            _check_no_engine(master=master, memory_limit=memory_limit, duplicates=duplicates)
+            judged = as_qrels(qrels_in(qrels, qrels_format))
+            for name, path in _named(runs).items():
+                found[name] = evaluate(judged, run_in(path, run_format), asked, **options)
+                done(name)
+        else:
+            with opened(engine, master=master, memory_limit=memory_limit) as session:
+                judged = qrels_in(qrels, qrels_format)
+                options |= {"duplicates": duplicates or "error", "by_query": by_query}
+                for name, path in _named(runs).items():
+                    found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
+                    done(name)
     shown = _rendered(found, form, by_query=by_query, places=places)
     if output is None:
         click.echo(shown, nl=False)
@@ -92,10 +111,34 @@ def command(  # noqa: PLR0913  (one parameter per option)
             click.echo(f"note: {note}" if len(found) == 1 else f"note: {name}: {note}", err=True)
 
 
+def _engine_for(
+    runs: Sequence[str], run_format: str | None, measures: Sequence[str] | None, options: dict[str, Any]
+) -> str | None:
+    """Return DuckDB for parquet, where all measures have an expression; files that a reader can read need none."""
+    if run_format is not None or not all(map(is_parquet, runs)):
+        return None
+    labels, _, _ = choose(measures, options["profile"], options["queries"])
+    datasets = any("://" in path or not Path(path).is_file() for path in runs)
+    try:
+        known = tables.known_measures()
+    except HostError:
+        if datasets:
+            raise
+        return None
+    return "duckdb" if datasets or all(measure.NAME in known for measure in labels) else None
+
+
+def _check_no_engine(**options: str | None) -> None:
+    for name, value in options.items():
+        if value is not None:
+            msg = f"--{name.replace('_', '-')} is for runs in an engine: parquet, or whatever you give with --engine"
+            raise ParamError(msg)
+
+
 def _named(paths: Sequence[str]) -> dict[str, str]:
     """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
     for names in (
-        [Path(path.removesuffix(".gz")).stem for path in paths],
+        [path if "*" in path or "://" in path else Path(path.removesuffix(".gz")).stem for path in paths],
         paths,
         [f"{n}: {path}" for n, path in enumerate(paths, 1)],
     ):

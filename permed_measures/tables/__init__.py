@@ -1,14 +1,44 @@
 """The same measures on tables, for more rows than one process holds: DuckDB, Polars, Spark, Ibis, pandas.
 
 Rows stay in their engine. What is written here is one set of Narwhals expressions; the engine joins, orders and sums.
+Narwhals is imported on first use.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from permed_measures.errors import require
 
-require("narwhals", extra="tables")
+if TYPE_CHECKING:
+    from permed_measures.tables.evaluate import evaluate_tables, known_measures, table_means
+    from permed_measures.tables.files import evaluate_files
+    from permed_measures.tables.inspection import TableFacts, inspect_tables
+    from permed_measures.tables.sql import to_sql
 
-from permed_measures.tables.evaluate import evaluate_tables, known_measures, table_means  # noqa: E402  (they import Narwhals)
-from permed_measures.tables.inspection import TableFacts, inspect_tables  # noqa: E402  (likewise)
-from permed_measures.tables.sql import to_sql  # noqa: E402  (likewise)
+__all__ = [
+    "TableFacts",
+    "evaluate_files",
+    "evaluate_tables",
+    "inspect_tables",
+    "known_measures",
+    "table_means",
+    "to_sql",
+]
 
-__all__ = ["TableFacts", "evaluate_tables", "inspect_tables", "known_measures", "table_means", "to_sql"]
+_LATER = {
+    "TableFacts": "inspection",
+    "evaluate_files": "files",
+    "evaluate_tables": "evaluate",
+    "inspect_tables": "inspection",
+    "known_measures": "evaluate",
+    "table_means": "evaluate",
+    "to_sql": "sql",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  (a function or class of this package)
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    require("narwhals", extra="tables")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

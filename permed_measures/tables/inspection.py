@@ -9,7 +9,7 @@ import narwhals as nw
 
 from permed_measures.errors import InputError
 from permed_measures.measures.base import RankingMeasure, canonical
-from permed_measures.tables.engines import HASH, with_hashes
+from permed_measures.tables.engines import HASH, fetch, with_hashes
 from permed_measures.tables.inputs import InputTable, as_table
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, queries_of
 
@@ -18,7 +18,7 @@ _ADVICE = {
     "empty ids": "every row needs a query and a document",
     "missing numbers": "every row needs a number",
     "infinite or NaN grades": "a grade is a finite number",
-    "duplicates": "keep one row each, or say duplicates='max' (the highest) or 'first'",
+    "duplicates": "keep one row each, or say duplicates='max' (the highest; in the shell --duplicates max)",
     "NaN scores": "engines disagree where NaN stands; say nan_scores='drop' or 'last', or mend the run",
 }
 
@@ -46,6 +46,8 @@ class TableFacts:
     duplicates: int
     """Rows of the run whose query and document stand in another row already."""
     nan_scores: int
+    looked_at: int
+    """Documents that measures can see: of the queries that means run over, down to the depth that was named."""
     faults: tuple[Fault, ...]
 
     @property
@@ -88,16 +90,22 @@ def inspect_tables(
     return inspect(as_table(qrels, "qrels", qrels_columns, None), as_table(run, "run", run_columns, None))
 
 
-def inspect(qrels: InputTable, run: InputTable) -> TableFacts:
-    """Do it, on tables whose columns are known."""
+def inspect(qrels: InputTable, run: InputTable, depth: int | None = None, *, whole_run: bool = False) -> TableFacts:
+    """Do it, on tables whose columns are known.
+
+    ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at.
+    """
     judged_queries = queries_of(qrels.rows)
     judged_run = run.rows.join(judged_queries, on=QUERY, how="semi")
     in_qrels = _counts(qrels.rows, qrels)
     in_run = _counts(judged_run, run)
+    seen = ~nw.col("returned" if whole_run else "judged").is_null()
     both = _one_row(
         judged_queries.with_columns(judged=nw.lit(1))
-        .join(queries_of(run.rows).with_columns(returned=nw.lit(1)), on=QUERY, how="full")
+        .join(run.rows.group_by(QUERY).agg(returned=nw.len()), on=QUERY, how="full")
+        .with_columns(looked_at=nw.when(seen).then(_at_most(nw.col("returned"), depth)))
         .select(
+            nw.col("looked_at").sum(),
             judged=nw.col("judged").sum(),
             missing=nw.col("returned").is_null().cast(nw.Int64).sum(),
             only_run=nw.col("judged").is_null().cast(nw.Int64).sum(),
@@ -112,8 +120,13 @@ def inspect(qrels: InputTable, run: InputTable) -> TableFacts:
         missing=both["missing"],
         duplicates=in_run["duplicates"],
         nan_scores=in_run["NaN scores"],
+        looked_at=both["looked_at"],
         faults=tuple(faults),
     )
+
+
+def _at_most(length: nw.Expr, depth: int | None) -> nw.Expr:
+    return length if depth is None else nw.when(length > depth).then(depth).otherwise(length)
 
 
 def _conditions(table: InputTable) -> dict[str, nw.Expr]:
@@ -160,8 +173,8 @@ def faulty_rows(table: InputTable) -> nw.LazyFrame[Any]:
 
 
 def _one_row(frame: nw.LazyFrame[Any]) -> dict[str, int]:
-    row = frame.collect().rows(named=True)[0]
-    return {name: int(count or 0) for name, count in row.items()}
+    (row,) = fetch(frame)
+    return {name: int(count or 0) for name, count in zip(frame.collect_schema().names(), row, strict=True)}
 
 
 def _faults(table: InputTable, rows: nw.LazyFrame[Any], counts: dict[str, int]) -> list[Fault]:
@@ -176,7 +189,7 @@ def _faults(table: InputTable, rows: nw.LazyFrame[Any], counts: dict[str, int]) 
 
 
 def _fault(table: InputTable, name: str, count: int, rows: nw.LazyFrame[Any]) -> Fault:
-    some = rows.select(QUERY, DOC).sort(QUERY, DOC).head(_NAMED).collect().rows()
+    some = fetch(rows.select(QUERY, DOC).sort(QUERY, DOC).head(_NAMED))
     shown = "; ".join(f"query {query!r}, document {doc!r}" for query, doc in some)
     more = "; …" if count > _NAMED else ""
     return Fault(table.what, name, count, f"{table.what}: {count:,} {name} ({shown}{more}); {_ADVICE[name]}")
@@ -196,6 +209,6 @@ def check_grades(qrels: InputTable, measures: list[RankingMeasure]) -> None:
         suspect = measure.suspect_grades(nw.col(GRADE))
         if suspect is None:
             continue
-        found = qrels.rows.filter(suspect).sort(GRADE, QUERY, DOC, descending=[True, False, False]).head(1).collect()
-        for row in found.rows(named=True):
-            measure.check_grades(row[QUERY], {row[DOC]: canonical(row[GRADE])})
+        suspects = qrels.rows.filter(suspect).select(QUERY, DOC, GRADE)
+        for query, doc, grade in fetch(suspects.sort(GRADE, QUERY, DOC, descending=[True, False, False]).head(1)):
+            measure.check_grades(query, {doc: canonical(grade)})

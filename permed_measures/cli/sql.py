@@ -1,0 +1,86 @@
+"""``permed-measures sql``: the SQL of an evaluation, for a warehouse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from permed_measures import tables
+from permed_measures.output import write_whole
+from permed_measures.profiles import PROFILES, QUERY_SETS
+
+
+@click.command(short_help="Print the SQL of an evaluation, for a warehouse.")
+@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
+@click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
+@click.option(
+    "--dialect", default="duckdb", show_default=True, help="snowflake, bigquery, databricks, postgres, trino …"
+)
+@click.option(
+    "--part",
+    type=click.Choice(("values", "means", "check")),
+    default="means",
+    show_default=True,
+    help="One row per query; one row; or what must find nothing for the others to be right.",
+)
+@click.option("--qrels", default="qrels", show_default=True, metavar="TABLE", help="Where the judgements are.")
+@click.option("--run", default="run", show_default=True, metavar="TABLE", help="Where the scores are.")
+@click.option(
+    "--qrels-columns", default="query_id,doc_id,relevance", show_default=True, metavar="NAMES", help="Three names."
+)
+@click.option("--run-columns", default="query_id,doc_id,score", show_default=True, metavar="NAMES", help="Three names.")
+@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
+@click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+@click.option(
+    "--duplicates", type=click.Choice(("error", "max")), default="error", help="max: keep the highest of two rows."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
+def command(  # noqa: PLR0913  (one parameter per option)
+    *,
+    measures: Sequence[str],
+    profile: str | None,
+    dialect: str,
+    part: str,
+    qrels: str,
+    run: str,
+    qrels_columns: str,
+    run_columns: str,
+    min_relevance: float | None,
+    queries: str | None,
+    duplicates: str,
+    output: str | None,
+) -> None:
+    r"""Print the SQL that computes measures from two tables, in the dialect of a database.
+
+    \b
+    Examples:
+      permed-measures sql -m 'GWAP@10 nDCG@10' --dialect snowflake
+      permed-measures sql --profile llm-judged --dialect bigquery --qrels lake.qrels --run lake.answers
+      permed-measures sql --part check --dialect postgres
+    """
+    sql = tables.to_sql(
+        list(measures) or None,
+        profile=profile if measures or profile else "permed",
+        dialect=dialect,
+        part=part,
+        qrels=qrels,
+        run=run,
+        qrels_columns=_names(qrels_columns),
+        run_columns=_names(run_columns),
+        min_relevance=min_relevance,
+        queries=queries,
+        duplicates=duplicates,
+    )
+    if output is None:
+        click.echo(sql)
+    else:
+        write_whole(output, sql + "\n")
+
+
+def _names(text: str) -> tuple[str, str, str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 3 or not all(names):  # noqa: PLR2004  (query, document, number)
+        msg = f"{text!r}: give three names with commas between them, such as query_id,doc_id,score"
+        raise click.UsageError(msg)
+    return names[0], names[1], names[2]

@@ -1,0 +1,242 @@
+"""``permed-measures eval`` in an engine, and ``permed-measures sql``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import duckdb
+import polars as pl
+import pytest
+
+from compat.corpora import CORPORA
+from permed_measures import ParamError, evaluate
+from permed_measures.cli import main as run_tool
+from permed_measures.tables.sessions import bytes_of, opened
+
+MEASURES = "GWAP@10 nDCG@5 P@1 AP ListNDCG@3"
+
+
+def main(arguments):
+    with pytest.raises(SystemExit) as end:
+        run_tool(arguments)
+    return end.value.code
+
+
+def table_of(grid, value):
+    rows = [(query, doc, float(number)) for query, group in grid.items() for doc, number in group.items()]
+    return pl.DataFrame(rows, schema=["query_id", "doc_id", value], orient="row")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return CORPORA["ties"]
+
+
+@pytest.fixture
+def files(tmp_path, corpus):
+    table_of(corpus.qrels, "relevance").write_parquet(tmp_path / "qrels.parquet")
+    table_of(corpus.run, "score").write_parquet(tmp_path / "run.parquet")
+    return tmp_path
+
+
+def means(capsys, *arguments):
+    assert main(["eval", *map(str, arguments), "-m", MEASURES, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)["metrics"]
+
+
+def expected(corpus):
+    return {
+        str(measure): pytest.approx(mean, abs=1e-12)
+        for measure, mean in evaluate(corpus.qrels, corpus.run, MEASURES).means.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--engine", "duckdb", "--memory-limit", "200MB"), ("--engine", "polars")], ids=str
+)
+def test_parquet_in_an_engine(files, corpus, capsys, options):
+    assert means(capsys, files / "qrels.parquet", files / "run.parquet", *options) == expected(corpus)
+
+
+def test_parquet_is_evaluated_in_duckdb_by_itself(files, capsys, monkeypatch):
+    asked = []
+    real = opened
+
+    def spy(engine, **options):
+        asked.append(engine)
+        return real(engine, **options)
+
+    monkeypatch.setattr("permed_measures.cli.eval_run.opened", spy)
+    means(capsys, files / "qrels.parquet", files / "run.parquet")
+    assert asked == ["duckdb"]
+    # a measure without an expression is computed all the same, by the reader and pytrec_eval
+    assert main(["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "Bpref"]) == 0
+    assert asked == ["duckdb"]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_folders_partitions_and_patterns(files, corpus, capsys, engine):
+    rows = table_of(corpus.run, "score")
+    for place, part in enumerate((rows[: len(rows) // 2], rows[len(rows) // 2 :])):
+        folder = files / "runs" / f"day={place}"
+        folder.mkdir(parents=True)
+        part.write_parquet(folder / "part-0 [1].parquet")  # a name that is a pattern itself
+    (files / "runs" / "_temporary").mkdir()
+    (files / "runs" / "_temporary" / "half.parquet").write_bytes(b"PAR1 half written")
+    for run in (files / "runs", files / "runs" / "day=*" / "*.parquet"):
+        assert means(capsys, files / "qrels.parquet", run, "--engine", engine) == expected(corpus)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_other_formats_in_an_engine(files, corpus, capsys, engine):
+    (files / "qrels.json").write_text(json.dumps(corpus.qrels))
+    (files / "run.json").write_text(json.dumps(corpus.run))
+    assert means(capsys, files / "qrels.json", files / "run.json", "--engine", engine) == expected(corpus)
+    assert means(capsys, files / "qrels.json", files / "run.parquet", "--engine", engine) == expected(corpus)
+
+
+def test_a_list_in_order_has_no_scores_to_compare(files, capsys):
+    (files / "qrels.json").write_text('{"q": {"a": 1}}')
+    (files / "run.json").write_text('{"q": ["z", "a"]}')  # by id alone, z would still be first; by id ascending, a
+    assert (
+        main(
+            [
+                "eval",
+                str(files / "qrels.json"),
+                str(files / "run.json"),
+                "--engine",
+                "polars",
+                "-m",
+                "RR",
+                "--format",
+                "json",
+            ]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 0.5}
+
+
+def test_values_of_single_queries(files, corpus, capsys):
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "AP", "-q", "--format", "csv"]
+    assert main(arguments) == 0
+    found = {row["query"]: float(row["AP"]) for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    result = evaluate(corpus.qrels, corpus.run, "AP")
+    (column,) = result.columns.values()
+    assert found == {**{q: pytest.approx(v, abs=1e-12) for q, v in column.items()}, "all": pytest.approx(result["AP"])}
+
+
+def test_notes_are_those_of_evaluate(files, capsys):
+    qrels = {"p": {"a": 1, "b": 0}, "q": {"a": 0}, "r": {"c": 2}}
+    run = {"p": {"a": 2.0, "x": 1.0, "y": 0.5}, "q": {"a": 1.0}, "s": {"z": 1.0}}
+    table_of(qrels, "relevance").write_parquet(files / "qrels.parquet")
+    table_of(run, "score").write_parquet(files / "run.parquet")
+    for options in ([], ["--queries", "run"], ["--min-relevance", "2"]):
+        arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "P@2 RR", *options]
+        assert main(arguments) == 0
+        told = capsys.readouterr().err.splitlines()
+        plain = evaluate(
+            qrels,
+            run,
+            "P@2 RR",
+            **{
+                key[2:].replace("-", "_"): float(v) if v == "2" else v
+                for key, v in zip(options[::2], options[1::2], strict=True)
+            },
+        )
+        # an engine counts queries and does not name them
+        assert told == [f"note: {note.partition(' (')[0] if 'quer' in note else note}" for note in plain.notes]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("qrels.parquet", "absent/*.parquet"), "absent/*.parquet: no file matches"),
+        (("qrels.parquet", "empty"), "empty: the folder holds no .parquet file"),
+        (("qrels.parquet", "broken.parquet"), "broken.parquet: duckdb cannot evaluate it"),
+        (("qrels.parquet", "broken.parquet", "--engine", "polars"), "broken.parquet: polars cannot evaluate it"),
+        (
+            ("qrels.parquet", "twice.parquet"),
+            "twice.parquet: run: 1 duplicates (query 'q', document 'a'); keep one row each",
+        ),
+        (("qrels.parquet", "run.parquet", "--engine", "polars", "--memory-limit", "1GB"), "Polars has no memory limit"),
+        (("qrels.parquet", "run.parquet", "--memory-limit", "lots"), "'lots' is not a size"),
+        (("qrels.parquet", "run.parquet", "--master", "local"), "--master is for --engine spark"),
+        (("qrels.json", "run.json", "--memory-limit", "1GB"), "--memory-limit is for runs in an engine"),
+        (("qrels.parquet", "empty", "-m", "Bpref"), "Bpref has no expression for tables"),
+    ],
+)
+def test_what_is_wrong_is_said(files, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(files)
+    (files / "empty").mkdir()
+    (files / "broken.parquet").write_bytes((files / "run.parquet").read_bytes()[:-20])
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "judged.parquet")
+    query = next(iter(CORPORA["ties"].qrels))
+    pl.DataFrame({"query_id": [query] * 2, "doc_id": ["a", "a"], "score": [1.0, 2.0]}).write_parquet(
+        files / "twice.parquet"
+    )
+    (files / "qrels.json").write_text('{"q": {"a": 1}}')
+    (files / "run.json").write_text('{"q": {"a": 1.0}}')
+    if "Bpref" in arguments:
+        (files / "empty" / "run.parquet").write_bytes((files / "run.parquet").read_bytes())
+    assert main(["eval", *arguments]) == 2
+    assert message.replace("'q'", repr(query)) in capsys.readouterr().err
+
+
+def test_duplicates_keep_the_highest(files, capsys):
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    rows = {"query_id": ["q"] * 3, "doc_id": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]}
+    pl.DataFrame(rows).write_parquet(files / "run.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "RR", "--format", "json"]
+    assert main([*arguments, "--duplicates", "max"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 1.0}
+
+
+def test_sizes():
+    assert (bytes_of("500MB"), bytes_of("1.5 GiB"), bytes_of("2g"), bytes_of("1024")) == (
+        500 * 10**6,
+        3 * 2**29,
+        2 * 10**9,
+        1024,
+    )
+    for wrong in ("", "GB", "-1GB", "0MB", "1PBs", "5iB"):
+        with pytest.raises(ParamError, match="is not a size"):
+            bytes_of(wrong)
+
+
+def test_sql_is_printed_and_runs(tmp_path, capsys, corpus):
+    assert main(["sql", "-m", MEASURES, "--run", "answers", "--run-columns", "q,d,points"]) == 0
+    sql = capsys.readouterr().out
+    connection = duckdb.connect()
+    connection.register("judged", table_of(corpus.qrels, "relevance").to_arrow())
+    connection.register("scored", table_of(corpus.run, "score").to_arrow())
+    connection.execute("CREATE TABLE qrels AS SELECT * FROM judged")
+    connection.execute("CREATE TABLE answers AS SELECT query_id AS q, doc_id AS d, score AS points FROM scored")
+    answer = connection.execute(sql)
+    names = [column[0] for column in answer.description]
+    assert dict(zip(names, answer.fetchall()[0], strict=True)) == expected(corpus)
+    assert main(["sql", "--part", "check", "-o", str(tmp_path / "check.sql")]) == 0
+    assert (tmp_path / "check.sql").read_text().count("SELECT") >= 2
+    assert main(["sql", "--dialect", "nothing"]) == 2
+    assert main(["sql", "--run-columns", "a,b"]) == 2
+
+
+@pytest.mark.full
+@pytest.mark.skipif(
+    find_spec("pyspark") is None, reason="pyspark is not installed: pip install 'permed-measures[spark]'"
+)
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not on this machine")
+def test_parquet_in_spark(files, corpus):
+    command = [sys.executable, "-m", "permed_measures", "eval", files / "qrels.parquet", files / "run.parquet"]
+    options = ["-m", MEASURES, "--format", "json", "--engine", "spark", "--master", "local[2]", "--memory-limit", "1GB"]
+    done = subprocess.run([*map(str, command), *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"] == expected(corpus)
+    assert not math.isnan(sum(json.loads(done.stdout)["metrics"].values()))
