@@ -92,7 +92,7 @@ def test_names_and_profiles_in_the_text_exist(tmp_path):
 def test_every_command_is_in_the_readme_and_the_other_way_round():
     from permed_measures.cli import command_files
 
-    (shell,) = blocks("sh")
+    shell = "".join(blocks("sh"))
     written = {line.split()[1] for line in shell.splitlines()} - {"QRELS"}  # QRELS: the form of the ir_measures command
     assert written == command_files().keys()
 
