@@ -195,11 +195,11 @@ def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
     query, doc, score = _picked(names)
     if len(set(names)) != len(names):
         raise _Doubt
-    types = {name: "DOUBLE" if name == score else "VARCHAR" for name in names}
+    types = dict.fromkeys(names, "VARCHAR")
     with parquet.plain_path(source.path) as path, _one_thread() as reader:
         regular = reader.submit(_has_plain_lines, source, delimiter.encode(), quotes=module is beir)
         table = _read_csv(path, delimiter, types, "quote='', escape='', header=true", source)
-        yield _Rows(_select(*map(parquet.quoted, (query, doc, score)), table), _faults(), regular)
+        yield _Rows(_text_rows(*map(parquet.quoted, (query, doc, score)), table), _faults("sound"), regular)
 
 
 def _one_thread() -> ThreadPoolExecutor:
@@ -243,7 +243,7 @@ def _trec(source: Source) -> Iterator[_Rows]:
         raise _Doubt
     with parquet.plain_path(source.path) as path, _one_thread() as reader:
         regular = reader.submit(_is_regular, source.path, delimiter)
-        yield _Rows(_trec_rows(path, delimiter.decode()), regular=regular)
+        yield _Rows(_trec_rows(path, delimiter.decode()), _faults("sound"), regular)
 
 
 def _is_regular(path: Path, delimiter: bytes) -> bool:
@@ -263,7 +263,7 @@ def _is_regular(path: Path, delimiter: bytes) -> bool:
 
 @contextmanager
 def _tidied_trec(source: Source, folder: Path) -> Iterator[_Rows]:
-    yield _Rows(_trec_rows(str(_tidied(source, folder)), " "))
+    yield _Rows(_trec_rows(str(_tidied(source, folder)), " "), _faults("sound"))
 
 
 def _tidied(source: Source, folder: Path) -> Path:
@@ -286,8 +286,13 @@ def _tidied(source: Source, folder: Path) -> Path:
 
 
 def _trec_rows(path: str, delimiter: str) -> str:
-    types = {name: "DOUBLE" if name == "s" else "VARCHAR" for name in ("q", "q0", "d", "r", "s", "t")}
-    return _select("q", "d", "s", _read_csv(path, delimiter, types, "quote='', escape='', header=false"))
+    types = dict.fromkeys(("q", "q0", "d", "r", "s", "t"), "VARCHAR")
+    return _text_rows("q", "d", "s", _read_csv(path, delimiter, types, "quote='', escape='', header=false"))
+
+
+def _text_rows(query: str, doc: str, score: str, table: str) -> str:
+    # DuckDB reads 1_0 as 10, and so does Python; it is no number in a file
+    return _select(query, doc, f"{score}::DOUBLE", table, f"NOT contains({score}, '_') AS sound")
 
 
 def _select(query: str, doc: str, score: str, table: str, *more: str) -> str:

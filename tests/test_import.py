@@ -7,7 +7,7 @@ import sys
 
 import permed_measures
 
-HEAVY = ("pandas", "ranx", "numba", "matplotlib", "polars", "duckdb", "click", "rich", "sklearn", "pyarrow")
+HEAVY = ("pandas", "ranx", "numba", "matplotlib", "polars", "duckdb", "click", "rich", "sklearn", "pyarrow", "narwhals")
 
 
 def modules_after(statement):

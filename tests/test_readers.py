@@ -145,6 +145,7 @@ FAULTS = {
     "NaN": ("run", b"q1 Q0 dx 1 nan t\n", "the score is NaN; a ranking needs a number for every document"),
     "no score": ("run", b"q1 Q0 dx 1 high t\n", "the score 'high' is not a number"),
     "other digits": ("run", "q1 Q0 dx 1 \u0661 t\n".encode(), "the score '\u0661' is not a number"),
+    "1_0 as a score": ("run", b"q1 Q0 dx 1 1_0 t\n", "the score '1_0' is not a number"),
     "no grade": ("qrels", b"q1 0 dx good\n", "the grade 'good' is not a finite number"),
     "1_0 as a grade": ("qrels", b"q1 0 dx 1_0\n", "the grade '1_0' is not a finite number"),
     "infinite grade": ("qrels", b"q1 0 dx inf\n", "the grade 'inf' is not a finite number"),

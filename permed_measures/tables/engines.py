@@ -95,8 +95,11 @@ def _lazy(native: Any) -> nw.LazyFrame[Any]:  # noqa: ANN401  (a table of the en
 
 
 def with_plain_names(frame: nw.LazyFrame[Any]) -> tuple[nw.LazyFrame[Any], dict[str, str]]:
-    """Rename columns: Spark takes the dot in "P(rel=7.5)@10" for a field of a structure."""
+    """Rename columns: Spark, and DuckDB before 2.0, take the dot in "P(rel=7.5)@10" for a field of something."""
     names = {f"column_{place}": name for place, name in enumerate(frame.collect_schema().names())}
     if frame.implementation.is_spark_like():
         return _lazy(nw.to_native(frame).toDF(*names)), names
+    if frame.implementation.is_duckdb():
+        quoted = [f'"{name.replace(chr(34), 2 * chr(34))}" AS {plain}' for plain, name in names.items()]
+        return _lazy(nw.to_native(frame).project(", ".join(quoted))), names
     return frame.rename({name: plain for plain, name in names.items()}), names
