@@ -199,7 +199,8 @@ def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
     with parquet.plain_path(source.path) as path, _one_thread() as reader:
         regular = reader.submit(_has_plain_lines, source, delimiter.encode(), quotes=module is beir)
         table = _read_csv(path, delimiter, types, "quote='', escape='', header=true", source)
-        yield _Rows(_text_rows(*map(parquet.quoted, (query, doc, score)), table), _faults("sound"), regular)
+        rows = _text_rows(parquet.quoted(query), parquet.quoted(doc), parquet.quoted(score), table)
+        yield _Rows(rows, _faults("sound"), regular)
 
 
 def _one_thread() -> ThreadPoolExecutor:

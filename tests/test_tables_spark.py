@@ -186,6 +186,33 @@ def test_nan_scores_are_an_error_or_stand_where_one_says(spark):
     assert last == {"q": {"AP": pytest.approx((1 + 2 / 3) / 2)}}
 
 
+def test_columns_may_have_names_with_dots(spark):
+    from permed_measures import evaluate_tables
+
+    qrels, run = tables(spark, {"q": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0}})
+    qrels, run = qrels.toDF("query.id", "doc.id", "the `grade`"), run.toDF("query.id", "doc.id", "bm25.score")
+    names = {
+        "qrels_columns": ("query.id", "doc.id", "the `grade`"),
+        "run_columns": ("query.id", "doc.id", "bm25.score"),
+    }
+    assert [tuple(row) for row in evaluate_tables(qrels, run, "P@2", **names).collect()] == [("q", 1 / 2)]
+
+
+def test_spark_runs_the_sql(spark):
+    """The text of another path: Ibis writes it in Databricks' dialect, and no frame is involved."""
+    from compat.corpora import CORPORA
+    from permed_measures import to_sql
+
+    corpus = CORPORA["ties"]
+    qrels, run = tables(spark, corpus.qrels, corpus.run)
+    qrels.createOrReplaceTempView("judged")
+    run.createOrReplaceTempView("answers")
+    asked = "GWAP@10 nDCG(dcg='exp-log2')@5 AP P@1 RR ListNDCG@3"
+    (row,) = spark.sql(to_sql(asked, dialect="spark", part="means", qrels="judged", run="answers")).collect()
+    expected = evaluate(corpus.qrels, corpus.run, asked)
+    assert row.asDict() == {str(measure): pytest.approx(mean, abs=1e-12) for measure, mean in expected.means.items()}
+
+
 def test_means_of_columns_with_dots_over_the_queries_of_the_profile(spark):
     from permed_measures.tables import evaluate_tables, table_means
 

@@ -9,7 +9,7 @@ import narwhals as nw
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
-from permed_measures.tables.engines import compare_bytes
+from permed_measures.tables.engines import compare_bytes, with_plain_names
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
 
 DUPLICATES = ("error", "first", "max")
@@ -64,13 +64,15 @@ def as_table(native: Any, what: str, columns: tuple[str, ...] | None, row_order:
     if row_order is not None and row_order not in schema:
         msg = f"{what}: no column {row_order!r} to order rows by.{did_you_mean(row_order, schema)}"
         raise InputError(msg)
+    lazy, plain_names = with_plain_names(lazy)
+    plain = {name: short for short, name in plain_names.items()}
     kept = [
-        nw.col(query).cast(nw.String).alias(QUERY),
-        nw.col(doc).cast(nw.String).alias(DOC),
-        (_score(value) if what == "run" else nw.col(value).cast(nw.Float64)).alias(name),
+        nw.col(plain[query]).cast(nw.String).alias(QUERY),
+        nw.col(plain[doc]).cast(nw.String).alias(DOC),
+        (_score(plain[value]) if what == "run" else nw.col(plain[value]).cast(nw.Float64)).alias(name),
     ]
     if row_order is not None:
-        kept.append(nw.col(row_order).alias("row_order"))
+        kept.append(nw.col(plain[row_order]).alias("row_order"))
     return InputTable(what, compare_bytes(lazy.select(*kept), QUERY, DOC), eager, (query, doc, value), row_order)
 
 

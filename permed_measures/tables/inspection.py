@@ -205,10 +205,12 @@ def check(facts: TableFacts, *, duplicates: str, nan_scores: str) -> None:
 
 def check_grades(qrels: InputTable, measures: list[RankingMeasure]) -> None:
     """Raise the measure's own error for a grade that it is not defined for."""
+    looked_for = set()
     for measure in measures:
         suspect = measure.suspect_grades(nw.col(GRADE))
-        if suspect is None:
+        if suspect is None or repr(suspect) in looked_for:  # a look costs a pass over the qrels
             continue
+        looked_for.add(repr(suspect))
         suspects = qrels.rows.filter(suspect).select(QUERY, DOC, GRADE)
         for query, doc, grade in fetch(suspects.sort(GRADE, QUERY, DOC, descending=[True, False, False]).head(1)):
             measure.check_grades(query, {doc: canonical(grade)})

@@ -173,6 +173,8 @@ def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
     else:
         builder = builder.master(master or "local[*]").config("spark.ui.enabled", False)
         builder = builder.config("spark.ui.showConsoleProgress", False)
+        # where each column was written down is for notebooks; asking takes longer than planning
+        builder = builder.config("spark.python.sql.dataFrameDebugging.enabled", False)
         if master is None or master.startswith("local"):  # 200 by default: for clusters
             builder = builder.config("spark.sql.shuffle.partitions", 2 * (os.cpu_count() or 1))
         if limit is not None:
