@@ -25,7 +25,7 @@ from permed_measures.tables.inputs import (
     check_choice,
     without_duplicates,
 )
-from permed_measures.tables.inspection import check, check_grades, inspect
+from permed_measures.tables.inspection import TableFacts, check, check_grades, inspect
 from permed_measures.tables.ranking_table import DOC, QUERY, SCORE, RankingTable, queries_of
 from permed_measures.tables.standard import STANDARD, arguments
 
@@ -77,7 +77,8 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
         run_columns=run_columns,
     )
     if check_input:
-        check(inspect(pipeline.qrels, pipeline.run), duplicates=duplicates, nan_scores=nan_scores)
+        pipeline.facts = inspect(pipeline.qrels, pipeline.run)
+        check(pipeline.facts, duplicates=duplicates, nan_scores=nan_scores)
         pipeline.check_grades()
     values = pipeline.values()
     return nw.to_native(values.collect() if pipeline.qrels.eager else values)
@@ -96,6 +97,8 @@ class Pipeline:
     plan: Plan
     duplicates: str
     nan_scores: str
+    facts: TableFacts | None = None
+    """What the check has counted, once it has: some work can be left out then."""
     table: RankingTable = field(default_factory=RankingTable)
     expressions: list[nw.Expr] = field(init=False)
 
@@ -154,9 +157,15 @@ class Pipeline:
         elif self.nan_scores == "last":
             score = nw.when(nw.col(SCORE).is_nan()).then(nw.lit(float("-inf"), nw.Float32)).otherwise(nw.col(SCORE))
             returned = returned.with_columns(score.alias(SCORE))
-        # logs hold far more queries than anybody judges: the others need no ranks
-        judged_part = replace(self.run, rows=returned.join(queries_of(self.qrels.rows), on=QUERY, how="semi"))
-        ranked = rank_run(without_duplicates(judged_part, self.duplicates), self.plan.depth)
+        judged_part = returned
+        if self.facts is None or self.facts.only_run:
+            # logs hold far more queries than anybody judges: the others need no ranks
+            judged_part = returned.join(queries_of(self.qrels.rows), on=QUERY, how="semi")
+        counted = None
+        if self.facts is not None and self.duplicates == "error":  # rows grouped for duplicates are not read twice
+            counted = self.facts.run_rows, self.facts.judged_queries - self.facts.missing
+        single = without_duplicates(replace(self.run, rows=judged_part), self.duplicates)
+        ranked = rank_run(single, self.plan.depth, counted)
         totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"))
         return totals if query_sets == {"qrels"} else _with_query_sets(totals, returned, query_sets)
 

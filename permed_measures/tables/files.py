@@ -49,7 +49,7 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
         )
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
-        facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run)
+        pipeline.facts = facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run)
         check(facts, duplicates=duplicates, nan_scores="error")
         pipeline.check_grades()
         return _evaluation(pipeline, facts, depth, by_query=by_query)

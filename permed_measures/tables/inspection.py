@@ -96,9 +96,6 @@ def inspect(qrels: InputTable, run: InputTable, depth: int | None = None, *, who
     ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at.
     """
     judged_queries = queries_of(qrels.rows)
-    judged_run = run.rows.join(judged_queries, on=QUERY, how="semi")
-    in_qrels = _counts(qrels.rows, qrels)
-    in_run = _counts(judged_run, run)
     seen = ~nw.col("returned" if whole_run else "judged").is_null()
     both = _one_row(
         judged_queries.with_columns(judged=nw.lit(1))
@@ -111,6 +108,9 @@ def inspect(qrels: InputTable, run: InputTable, depth: int | None = None, *, who
             only_run=nw.col("judged").is_null().cast(nw.Int64).sum(),
         )
     )
+    judged_run = run.rows.join(judged_queries, on=QUERY, how="semi") if both["only_run"] else run.rows
+    in_qrels = _counts(qrels.rows, qrels)
+    in_run = _counts(judged_run, run)
     faults = [*_faults(qrels, qrels.rows, in_qrels), *_faults(run, judged_run, in_run)]
     return TableFacts(
         qrels_rows=in_qrels["rows"],
