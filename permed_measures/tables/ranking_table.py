@@ -55,7 +55,7 @@ class RankingTable:
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
         column = self._named(self._columns[among], among, worth)
         # reversed, the count starts at the greatest worth; documents of equal worth may stand in any order
-        return self._window(among, nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=[column, DOC]))
+        return self._window(among, nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=column))
 
     def count_judged(self, condition: nw.Expr) -> nw.Expr:
         """How many judged documents of the query meet a condition, said beside each of them."""
