@@ -14,12 +14,12 @@ import click
 from permed_measures import tables
 from permed_measures.cli import _tables
 from permed_measures.cli._formats import format_options, qrels_in, run_in
-from permed_measures.errors import HostError, ParamError
+from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.output import write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
-from permed_measures.tables.sessions import ENGINES, is_parquet, opened
+from permed_measures.tables.sessions import ENGINES, dataset, is_parquet, opened
 
 _ALL = "all"
 _LONG_WORK = 32 << 20
@@ -97,6 +97,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
         else:
             with opened(engine, master=master, memory_limit=memory_limit) as session:
                 judged = qrels_in(qrels, qrels_format)
+                if not isinstance(judged, str) or not is_parquet(judged):
+                    judged = as_qrels(judged)  # once, for all runs
                 options |= {"duplicates": duplicates or "error", "by_query": by_query}
                 for name, path in _named(runs).items():
                     found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
@@ -196,16 +198,28 @@ def _definitions(evaluation: Evaluation) -> list[str]:
     return [f"{label} = {measure}: {definition(measure)}" for label, measure in renamed]
 
 
+def _files(run: str) -> list[str]:
+    if Path(run).is_file():
+        return [run]
+    try:
+        return dataset(run) if is_parquet(run) else []
+    except InputError:  # said where the run is read
+        return []
+
+
+def _size(runs: Sequence[str]) -> int:
+    return sum(Path(file).stat().st_size for run in runs if "://" not in run for file in _files(run))
+
+
 @contextmanager
 def _progress(runs: Sequence[str]) -> Iterator[Any]:
     """Show a bar for long work on a terminal, nothing elsewhere."""
-    size = sum(path.stat().st_size for path in map(Path, runs) if path.is_file())
-    if not sys.stderr.isatty() or size < _LONG_WORK:
+    if not sys.stderr.isatty() or _size(runs) < _LONG_WORK:
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  (only on a terminal)
     from rich.progress import Progress  # noqa: PLC0415  (likewise)
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("evaluating", total=len(runs))
+        task = bar.add_task("evaluating", total=len(runs) if len(runs) > 1 else None)  # one run: a moving bar
         yield lambda name: bar.update(task, description=name, advance=1)
