@@ -366,13 +366,15 @@ MUTATIONS = (
     # the same measures as expressions over tables
     _in_tables("ties by document ascending", "tables/engines.py", "cum_count(reverse=True)", "cum_count()"),
     _in_tables("64-bit scores", "tables/inputs.py", "return in_range.cast(nw.Float32)", "return in_range"),
-    _in_tables("depth too small", "tables/engines.py", "nw.col(RANK) <= depth).drop", "nw.col(RANK) < depth).drop"),
+    _in_tables("depth too small", "tables/engines.py", ".top_k(depth)", ".top_k(max(1, depth - 1))"),
     _in_tables("depth in DuckDB", "tables/engines.py", "place <= {depth}", "place < {depth}", engine="duckdb"),
-    _in_tables("order in DuckDB", "tables/engines.py", "}}} DESC)", "}}})", engine="duckdb"),
+    _in_tables(
+        "order in DuckDB", "tables/engines.py", "{SCORE} DESC, {DOC} DESC)", "{SCORE} DESC, {DOC})", engine="duckdb"
+    ),
     _in_tables("missing queries dropped", "tables/ranking_table.py", 'on=QUERY, how="left")', 'on=QUERY, how="inner")'),
     _in_tables("cut-off left out", "tables/ranking_table.py", 'float("inf") if cutoff is None', 'float("inf") if True'),
     _in_tables("discount", "tables/ranking_table.py", "(rank + 1.0).log(2)", "(rank + 2.0).log(2)"),
-    _in_tables("exponential gain", "tables/ranking_table.py", "_LARGE_GRADE) - 1.0)", "_LARGE_GRADE))"),
+    _in_tables("exponential gain", "tables/ranking_table.py", "LARGEST) - 1.0)", "LARGEST))"),
     _in_tables(
         "found counts all hits", "tables/ranking_table.py", "_number(relevant).cum_sum()", "nw.col(ONE).cum_sum()"
     ),

@@ -288,16 +288,21 @@ def _check_grades(plan: Plan, qrels: Qrels, profile: Profile | None) -> None:
     try:
         plan.check_grades(qrels)
     except InputError as error:
-        if profile is None or PROFILES.get(profile.name) is not profile:
-            raise
         highest = max(grade for grades in qrels.values() for grade in grades.values())
-        scaled = [measure for measure in plan.by_kernel.values() if "max_rel" in measure.SUPPORTED_PARAMS]
-        instead = " ".join(str(measure(max_rel=highest)) for measure in scaled)
-        msg = (
-            f"{error}. The measure is of the profile {profile.name}: in the shell write -m '{instead}', or edit what "
-            f"'permed-measures profiles {profile.name} --toml' prints, and give that file as the profile"
-        )
-        raise InputError(msg) from error
+        raise with_advice(error, plan, profile, highest) from error
+
+
+def with_advice(error: InputError, plan: Plan, profile: Profile | None, highest: float) -> InputError:
+    """Say, after what is wrong with a grade, how to ask for another measure than that of one of our profiles."""
+    if profile is None or PROFILES.get(profile.name) is not profile:
+        return error
+    scaled = [measure for measure in plan.by_kernel.values() if "max_rel" in measure.SUPPORTED_PARAMS]
+    instead = " ".join(str(measure(max_rel=highest)) for measure in scaled)
+    msg = (
+        f"{error}. The measure is of the profile {profile.name}: in the shell write -m '{instead}', or edit what "
+        f"'permed-measures profiles {profile.name} --toml' prints, and give that file as the profile"
+    )
+    return InputError(msg)
 
 
 def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  (every shape that inputs.py knows)

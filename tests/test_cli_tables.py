@@ -12,11 +12,12 @@ import sys
 from importlib.util import find_spec
 
 import duckdb
+import narwhals as nw
 import polars as pl
 import pytest
 
 from compat.corpora import CORPORA
-from permed_measures import ParamError, evaluate
+from permed_measures import ParamError, evaluate, evaluate_tables
 from permed_measures.cli import main as run_tool
 from permed_measures.tables.sessions import bytes_of, opened
 
@@ -164,7 +165,7 @@ def test_notes_are_those_of_evaluate(files, capsys):
         (("qrels.parquet", "broken.parquet", "--engine", "polars"), "broken.parquet: polars cannot evaluate it"),
         (
             ("qrels.parquet", "twice.parquet"),
-            "twice.parquet: run: 1 duplicates (query 'q', document 'a'); keep one row each",
+            "twice.parquet: 1 duplicates (query 'q', document 'a'); keep one row each",
         ),
         (("qrels.parquet", "run.parquet", "--engine", "polars", "--memory-limit", "1GB"), "Polars has no memory limit"),
         (("qrels.parquet", "run.parquet", "--memory-limit", "lots"), "'lots' is not a size"),
@@ -188,6 +189,98 @@ def test_what_is_wrong_is_said(files, capsys, monkeypatch, arguments, message):
         (files / "empty" / "run.parquet").write_bytes((files / "run.parquet").read_bytes())
     assert main(["eval", *arguments]) == 2
     assert message.replace("'q'", repr(query)) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("writer", ["polars", "pyarrow"])
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_nan_is_found_in_files_whose_statistics_leave_it_out(files, capsys, writer, engine):
+    """As the format wants them to: DuckDB believes them, and takes isnan() for false."""
+    table_of({"q": {"b": 1, "a": 0}}, "relevance").write_parquet(files / "qrels.parquet")
+    run = pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["b", "a", "c"], "score": [2.0, math.nan, 1.0]})
+    if writer == "polars":
+        run.write_parquet(files / "run.parquet")
+    else:
+        pytest.importorskip("pyarrow.parquet").write_table(run.to_arrow(), files / "run.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "RR", "--engine", engine]
+    assert main(arguments) == 2
+    assert "run.parquet: 1 NaN scores (query 'q', document 'a'); engines disagree" in capsys.readouterr().err
+    with opened(engine) as session:
+        judged, returned = (session.read(str(files / name)) for name in ("qrels.parquet", "run.parquet"))
+        for choice in ("drop", "last"):
+            values = evaluate_tables(judged, returned, "RR", nan_scores=choice)
+            assert nw.from_native(values).lazy().collect().rows() == [("q", 1.0)]
+
+
+def test_a_row_without_a_query_is_an_error_even_where_nobody_judged_it(files, capsys):
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    rows = {"query_id": ["q", None, ""], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
+    pl.DataFrame(rows).write_parquet(files / "run.parquet")
+    assert (
+        main(["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "P@1", "--queries", "run"]) == 2
+    )
+    assert "run.parquet: 2 empty ids" in capsys.readouterr().err
+
+
+def test_no_query_to_evaluate_is_an_error(files, capsys):
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    table_of({"p": {"a": 1.0}}, "score").write_parquet(files / "run.parquet")
+    for options in ([], ["-q"]):
+        arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "P@1", "--queries", "both"]
+        assert main([*arguments, *options]) == 2
+        assert "no query to evaluate: the qrels hold 1 queries, 1 of them are not in the run" in capsys.readouterr().err
+
+
+def test_the_qrels_are_named_where_they_are_at_fault(files, capsys):
+    table_of({"q": {"a": 3}}, "relevance").write_parquet(files / "qrels.parquet")
+    table_of({"q": {"a": 1.0}}, "score").write_parquet(files / "run.parquet")
+    assert main(["eval", str(files / "qrels.parquet"), str(files / "run.parquet")]) == 2
+    told = capsys.readouterr().err
+    assert "qrels.parquet: query 'q', document 'a': grade 3 is above max_rel=2" in told
+    assert "in the shell write -m 'GWAP(max_rel=3)@10'" in told
+
+
+def test_spark_writes_folders_called_parquet(files, capsys):
+    """Its files are within, and stand there once; what starts with _ or . is not data."""
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    folder = files / "runs" / "bm25.parquet"
+    folder.mkdir(parents=True)
+    table_of({"q": {"b": 2.0, "a": 1.0}}, "score").write_parquet(folder / "part-0.parquet")
+    (folder / "_SUCCESS").write_bytes(b"")
+    for run in ("runs", "runs/*", "runs/bm25.parquet/*"):
+        for engine in ("duckdb", "polars"):
+            arguments = ["eval", str(files / "qrels.parquet"), str(files / run), "-m", "RR", "--format", "json"]
+            assert main([*arguments, "--engine", engine]) == 0
+            assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 0.5}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_query_that_a_folder_is_named_for_is_text(files, capsys, engine):
+    table_of({"01": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    (files / "runs" / "query_id=01").mkdir(parents=True)
+    pl.DataFrame({"doc_id": ["a"], "score": [1.0]}).write_parquet(files / "runs" / "query_id=01" / "x.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "runs"), "-m", "RR", "--format", "json"]
+    assert main([*arguments, "--engine", engine]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 1.0}
+
+
+def test_names_of_a_profile_are_free(files, capsys):
+    (files / "own.toml").write_text(
+        '[[measures]]\nmeasure = "RR"\nname = "hits"\n[[measures]]\nmeasure = "P@1"\nname = "query_id"\n'
+    )
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    table_of({"q": {"b": 2.0, "a": 1.0}}, "score").write_parquet(files / "run.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "--profile", str(files / "own.toml")]
+    assert main([*arguments, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"hits": 0.5, "query_id": 0.0}
+
+
+def test_duplicates_do_not_count_as_unjudged(files, capsys):
+    table_of({"q": {"a": 1, "b": 0}}, "relevance").write_parquet(files / "qrels.parquet")
+    rows = {"query_id": ["q"] * 3, "doc_id": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]}
+    pl.DataFrame(rows).write_parquet(files / "run.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "RR", "--duplicates", "max"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_duplicates_keep_the_highest(files, capsys):

@@ -224,7 +224,7 @@ def with_nan(engine):
     return tables(engine, {"q": {"a": 1}}, {"q": {"a": 1.0, "b": math.nan, "c": 0.5}})
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "ibis"])  # pandas has no difference between NaN and missing
+@engines
 def test_nan_scores_are_rejected_and_counted(engine):
     with pytest.raises(InputError, match=r"run: 1 NaN scores \(query 'q', document 'b'\); engines disagree"):
         evaluate_tables(*with_nan(engine), "P@1")
@@ -233,9 +233,45 @@ def test_nan_scores_are_rejected_and_counted(engine):
         assert rows(evaluate_tables(*with_nan(engine), "P@1", nan_scores=choice)) == [{"query_id": "q", "P@1": 1.0}]
 
 
-def test_nan_scores_in_pandas_are_rejected():
-    with pytest.raises(InputError, match=r"run: 1 (NaN scores|missing numbers)"):
-        evaluate_tables(*with_nan("pandas"), "P@1")
+def test_booleans_are_grades():
+    qrels = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "relevance": [True, False]})
+    run = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [1.0, 2.0]})
+    assert evaluate_tables(qrels, run, "RR").rows() == [("q", 0.5)]
+
+
+def test_a_table_without_repeated_rows_needs_no_order():
+    qrels, run = repeated("polars", order=True)
+    found = evaluate_tables(qrels.drop("at"), run, "RR", duplicates="first", row_order="at")
+    assert rows(found) == [{"query_id": "q", "RR": 0.5}]
+    twice = pl.concat([qrels.drop("at"), qrels.drop("at")])
+    with pytest.raises(InputError, match="qrels: 1 duplicates"):
+        evaluate_tables(twice, run, "RR", duplicates="first", row_order="at")
+    with pytest.raises(ParamError, match="row_order='at' is for duplicates='first'"):
+        evaluate_tables(qrels, run, "RR", row_order="at")
+
+
+def test_a_grade_off_the_scale_is_a_fault_for_those_who_ask():
+    both = tables("polars", {"q": {"a": 9}}, {"q": {"a": 1.0}})
+    assert inspect_tables(*both).faults == ()
+    (fault,) = inspect_tables(*both, measures="GWAP P@1").faults
+    assert fault.kind == "grades"
+    assert "grade 9 is above max_rel=2" in fault.text
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    (tmp_path / "own.toml").write_text('[[measures]]\nmeasure = "RR"\nname = "query_id"\n')
+    with pytest.raises(ParamError, match="two columns would be called 'query_id'"):
+        evaluate_tables(*tables("polars", {"q": {"a": 1}}, {"q": {"a": 1.0}}), profile=tmp_path / "own.toml")
+
+
+def test_kinds_are_compared_by_inspect_too():
+    with pytest.raises(ParamError, match="tables of two kinds, polars and duckdb"):
+        inspect_tables(tables("polars", {"q": {"a": 1}}, {})[0], tables("duckdb", {}, {"q": {"a": 1.0}})[1])
+
+
+def test_a_deep_cutoff_is_no_trouble():
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 2.0}}
+    assert rows(evaluate_tables(*tables("duckdb", qrels, run), "RR@2000000")) == [{"query_id": "q", "RR@2000000": 0.5}]
 
 
 @engines

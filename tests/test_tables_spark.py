@@ -207,7 +207,9 @@ def test_spark_runs_the_sql(spark):
     qrels, run = tables(spark, corpus.qrels, corpus.run)
     qrels.createOrReplaceTempView("judged")
     run.createOrReplaceTempView("answers")
-    asked = "GWAP@10 nDCG(dcg='exp-log2')@5 AP P@1 RR ListNDCG@3"
+    qrels = qrels.withColumn("relevance", qrels.relevance.cast("int"))  # what is divided must not be a decimal
+    qrels.createOrReplaceTempView("judged")
+    asked = "GWAP@10 GWAP(max_rel=3) nDCG(dcg='exp-log2')@5 AP P@1 P@3 R@7 RR ListNDCG@3"
     (row,) = spark.sql(to_sql(asked, dialect="spark", part="means", qrels="judged", run="answers")).collect()
     expected = evaluate(corpus.qrels, corpus.run, asked)
     assert row.asDict() == {str(measure): pytest.approx(mean, abs=1e-12) for measure, mean in expected.means.items()}

@@ -45,6 +45,8 @@ def test_the_check_finds_what_makes_values_wrong():
     connection.execute("INSERT INTO run VALUES ('q', 'a', 0.5)")
     sql = to_sql(part="check", dialect="duckdb", qrels="judged", qrels_columns=("topic", "doc_id", "relevance"))
     in_qrels, in_run = sql.split(";")
+    scale = to_sql("GWAP P@1", part="check", qrels="judged", qrels_columns=("topic", "doc_id", "relevance")).split(";")
+    assert connection.execute(scale[1]).fetchall() == [("q", "b", math.inf)]  # above max_rel
     assert [row[:3] for row in connection.execute(in_qrels).fetchall()] == [("q", "b", 1)]
     assert sorted(row[:3] for row in connection.execute(in_run).fetchall()) == [
         ("q", "", 1),
@@ -66,6 +68,8 @@ def test_warehouses(dialect):
 def test_wrong_requests_say_what_is_allowed():
     with pytest.raises(ParamError, match=r"Did you mean postgres\?"):
         to_sql("P@1", dialect="postgress")
+    with pytest.raises(ParamError, match="give three different names"):
+        to_sql("P@1", run_columns=("id", "id", "score"))
     with pytest.raises(ParamError, match="part='mean' is not allowed"):
         to_sql("P@1", part="mean")
     with pytest.raises(HostError, match="Ibis cannot write this for sqlite"):

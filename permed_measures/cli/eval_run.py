@@ -85,7 +85,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form = form or _tables.BY_SUFFIX.get(Path(output or "").suffix.lower(), "table")
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries}
     asked = list(measures) or None
-    engine = engine or _engine_for(runs, run_format, asked, options)
+    engine = engine or _engine_for([qrels, *runs], run_format, asked, options)
     found: dict[str, Evaluation] = {}
     with _progress(runs) as done:
         if engine is None:
@@ -114,13 +114,13 @@ def command(  # noqa: PLR0913  (one parameter per option)
 
 
 def _engine_for(
-    runs: Sequence[str], run_format: str | None, measures: Sequence[str] | None, options: dict[str, Any]
+    paths: Sequence[str], run_format: str | None, measures: Sequence[str] | None, options: dict[str, Any]
 ) -> str | None:
     """Return DuckDB for parquet, where all measures have an expression; files that a reader can read need none."""
-    if run_format is not None or not all(map(is_parquet, runs)):
+    datasets = any(is_parquet(path) and not Path(path).is_file() for path in paths)
+    if run_format is not None or not (datasets or all(map(is_parquet, paths[1:]))):
         return None
     labels, _, _ = choose(measures, options["profile"], options["queries"])
-    datasets = any("://" in path or not Path(path).is_file() for path in runs)
     try:
         known = tables.known_measures()
     except HostError:
@@ -133,7 +133,8 @@ def _engine_for(
 def _check_no_engine(**options: str | None) -> None:
     for name, value in options.items():
         if value is not None:
-            msg = f"--{name.replace('_', '-')} is for runs in an engine: parquet, or whatever you give with --engine"
+            where = "parquet and measures that tables have, or whatever you give with --engine"
+            msg = f"--{name.replace('_', '-')} is for runs in an engine: {where}"
             raise ParamError(msg)
 
 

@@ -62,11 +62,11 @@ def gwap_expression(  # noqa: PLR0913  (the declared parameters, all of them by 
     in_list = relevant & table.within(cutoff)
     total = table.sum_hits(table.found(relevant) / table.rank * weight, in_list)
     if norm == "retrieved":
-        return table.ratio(total, table.sum_hits(1.0, in_list))
+        return table.ratio(total, table.sum_hits(1, in_list))
     if norm == "ideal":
         worth = table.where(relevant, weight)
         return table.ratio(total, table.sum_judged(worth, table.within(cutoff, table.place(worth)))).clip(0.0, 1.0)
-    num_rel = table.sum_judged(1.0, relevant)
+    num_rel = table.sum_judged(1, relevant)
     if norm == "cutoff" and cutoff is not None:
         num_rel = num_rel.clip(0.0, float(cutoff))
     return table.ratio(total, num_rel)

@@ -28,7 +28,7 @@ def list_ap_expression(table: RankingTable, *, cutoff: int | None, rel: float) -
     """Write the same over a table."""
     relevant = table.grade >= rel
     in_list = relevant & table.within(cutoff)
-    return table.ratio(table.sum_hits(table.found(relevant) / table.rank, in_list), table.sum_hits(1.0, in_list))
+    return table.ratio(table.sum_hits(table.found(relevant) / table.rank, in_list), table.sum_hits(1, in_list))
 
 
 class _ListAP(RankingMeasure):

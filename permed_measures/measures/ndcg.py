@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 GAINS = ("log2", "exp-log2")
 
-_SMALLEST = 0.01
+SMALLEST = 0.01
 """Below this grade 2^grade - 1 loses digits, down to all of them."""
 
-_LARGEST = 1000
+LARGEST = 1000
 """Above this grade 2^grade leaves the range of a float; there all gains are scaled by the best one."""
 
 
@@ -50,7 +50,7 @@ def dcg_ratio(hits: list[tuple[int, float]], ideal: list[float], dcg: str) -> fl
     if not hits or not ideal or ideal[0] <= 0:
         return 0.0
     best = ideal[0]
-    if dcg == "exp-log2" and not _SMALLEST <= best <= _LARGEST:
+    if dcg == "exp-log2" and not SMALLEST <= best <= LARGEST:
         dcg = "log2"
         hits = [(rank, _scaled_gain(grade, best)) for rank, grade in hits]
         ideal = [_scaled_gain(grade, best) for grade in ideal]
@@ -60,7 +60,7 @@ def dcg_ratio(hits: list[tuple[int, float]], ideal: list[float], dcg: str) -> fl
 def _scaled_gain(grade: float, best: float) -> float:
     if grade <= 0:
         return 0.0
-    return expm1(grade * log(2)) if best < _SMALLEST else float(2.0 ** (grade - best) - 2.0**-best)
+    return expm1(grade * log(2)) if best < SMALLEST else float(2.0 ** (grade - best) - 2.0**-best)
 
 
 def _dcg(hits: list[tuple[int, float]], dcg: str) -> float:

@@ -11,6 +11,8 @@ from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, w
 HASH = "hash"
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+_MOST_BEST = 1_000_000
+"""DuckDB's max(…, n) takes no more."""
 _BEST_SCORE_BYTES = 128
 """What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows stand apart."""
 
@@ -18,13 +20,23 @@ _BEST_SCORE_BYTES = 128
 def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
     """Make text columns compare byte by byte, whatever collation the table or the database has.
 
-    A case-insensitive one would take the documents "a" and "A" for one. Elsewhere a cast to text takes it off.
+    A case-insensitive one would take the documents "a" and "A" for one. Spark takes it off with a cast to text; what
+    stands behind an Ibis table keeps its own.
     """
     if not frame.implementation.is_duckdb():
         return frame.with_columns(nw.col(*columns).cast(nw.String))
     relation = nw.to_native(frame)
     shown = [f"{name} COLLATE C AS {name}" if name in columns else name for name in relation.columns]
     return _lazy(relation.project(", ".join(shown)))
+
+
+def with_true_nan(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
+    """Keep DuckDB from believing parquet's statistics, which leave NaN out: it would take isnan() for false."""
+    if not frame.implementation.is_duckdb():
+        return frame
+    relation = nw.to_native(frame)
+    opaque = [f"nextafter({n}::DOUBLE, {n}::DOUBLE) AS {n}" if n == column else n for n in relation.columns]
+    return _lazy(relation.project(", ".join(opaque)))
 
 
 def rank_run(run: nw.LazyFrame[Any], depth: int | None, counted: tuple[int, int] | None = None) -> nw.LazyFrame[Any]:
@@ -76,7 +88,8 @@ def _best_scores_fit(run: Any, depth: int, rows: int, queries: int) -> bool:  # 
     ((_, limit),) = run.limit(0).aggregate("count(*) AS none, current_setting('memory_limit') AS memory").fetchall()
     number, unit = limit.split()  # as in "476.8 MiB"
     memory = float(number) * 1024.0 ** _UNITS.index(unit)
-    return 2 * depth * queries <= rows and queries * depth * _BEST_SCORE_BYTES <= memory / 2
+    few = depth < _MOST_BEST and 2 * depth * queries <= rows
+    return few and queries * depth * _BEST_SCORE_BYTES <= memory / 2
 
 
 def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import narwhals as nw
@@ -23,6 +22,8 @@ from permed_measures.tables.inputs import (
     InputTable,
     as_table,
     check_choice,
+    check_same_kind,
+    is_nan_score,
     without_duplicates,
 )
 from permed_measures.tables.inspection import TableFacts, check, check_grades, inspect
@@ -78,7 +79,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     )
     if check_input:
         pipeline.facts = inspect(pipeline.qrels, pipeline.run)
-        check(pipeline.facts, duplicates=duplicates, nan_scores=nan_scores)
+        check(pipeline.facts, settled=pipeline.settled)
         pipeline.check_grades()
     values = pipeline.values()
     return nw.to_native(values.collect() if pipeline.qrels.eager else values)
@@ -129,33 +130,61 @@ class Pipeline:
             min_relevance = known_profile.min_relevance
         rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
         plan = Plan(list(labels), rel)
-        order = row_order if duplicates == "first" else None
-        judged, returned = as_table(qrels, "qrels", qrels_columns, order), as_table(run, "run", run_columns, order)
-        _check_same_kind(judged, returned)
+        if row_order is not None and duplicates != "first":
+            msg = f"row_order={row_order!r} is for duplicates='first'; duplicates={duplicates!r} asks for no order"
+            raise ParamError(msg)
+        judged = as_table(qrels, "qrels", qrels_columns, row_order)
+        returned = as_table(run, "run", run_columns, row_order)
+        if duplicates == "first" and judged.row_order is None and returned.row_order is None:
+            msg = (
+                "duplicates='first': rows of a table have no order; name the column that orders them with row_order=, "
+                "or keep the highest with duplicates='max'"
+            )
+            raise ParamError(msg)
+        check_same_kind(judged, returned)
         return cls(judged, returned, labels, query_sets, known_profile, rel, plan, duplicates, nan_scores)
+
+    @property
+    def settled(self) -> set[tuple[str, str]]:
+        """Tables and kinds of fault that the options deal with."""
+        settled = set() if self.nan_scores == "error" else {("run", "NaN scores")}
+        for table in (self.qrels, self.run):
+            if self.duplicates == "max" or (self.duplicates == "first" and table.row_order is not None):
+                settled.add((table.what, "duplicates"))
+        return settled
 
     def check_grades(self) -> None:
         """Raise InputError for a grade that a measure is not defined for."""
         check_grades(self.qrels, list(self.plan.by_kernel.values()))
 
-    def values(self, more: Mapping[str, nw.Expr] = MappingProxyType({})) -> nw.LazyFrame[Any]:
-        """Return one row per query, one column per measure; on request with further totals of the table."""
+    def values(self) -> nw.LazyFrame[Any]:
+        """Return one row per query, one column per measure, under the names that people know."""
+        names = [self.qrels.columns[0], *self.labels.values()]
+        again = next((name for name in names if names.count(name) > 1), None)
+        if again is not None:
+            msg = f"two columns would be called {again!r}; rename the query column, or the measure in the profile"
+            raise ParamError(msg)
+        plain = self.plain_values()
+        shown = zip(plain.collect_schema().names(), names, strict=True)
+        return plain.select(*[nw.col(short).alias(name) for short, name in shown])
+
+    def plain_values(self, **more: nw.Expr) -> nw.LazyFrame[Any]:
+        """Return the same under plain names, the query first; on request with further totals of the table."""
         query_sets = set(self.query_sets.values())
-        shown = [
-            _in_query_set(value, self.query_sets[measure], query_sets).alias(self.labels[measure])
-            for measure, value in zip(self.labels, self.expressions, strict=True)
-        ]
-        query = nw.col(QUERY).alias(self.qrels.columns[0])
-        return self._totals(query_sets).select(query, *shown, **more)
+        values = {
+            f"value_{place}": _in_query_set(value, self.query_sets[measure], query_sets)
+            for place, (measure, value) in enumerate(zip(self.labels, self.expressions, strict=True))
+        }
+        return self._totals(query_sets).select(QUERY, **values, **more)
 
     def _totals(self, query_sets: set[str]) -> nw.LazyFrame[Any]:
         """Join, order and sum: one row per query."""
         judged = self.table.judged_columns(without_duplicates(self.qrels, self.duplicates))
         returned = self.run.rows
         if self.nan_scores == "drop":
-            returned = returned.filter(~nw.col(SCORE).is_nan())
+            returned = returned.filter(~is_nan_score(returned))
         elif self.nan_scores == "last":
-            score = nw.when(nw.col(SCORE).is_nan()).then(nw.lit(float("-inf"), nw.Float32)).otherwise(nw.col(SCORE))
+            score = nw.when(is_nan_score(returned)).then(nw.lit(float("-inf"), nw.Float32)).otherwise(nw.col(SCORE))
             returned = returned.with_columns(score.alias(SCORE))
         judged_part = returned
         if self.facts is None or self.facts.only_run:
@@ -181,7 +210,8 @@ def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:
         elif measure.NAME in STANDARD:
             values[index] = STANDARD[measure.NAME](table, **arguments(measure))
         else:
-            msg = f"{measure} has no expression for tables; {', '.join(known_measures())} have. Use evaluate() for it"
+            known = ", ".join(known_measures())
+            msg = f"{measure} has no expression for tables; {known} have. Without an engine it is computed"
             raise ParamError(msg)
     return [values[index] for index in range(len(values))]
 
@@ -191,14 +221,6 @@ def known_measures() -> list[str]:
     from permed_measures.measures import DEFINED  # noqa: PLC0415  (filled when all measures are imported)
 
     return sorted([*(name for name, measure in DEFINED.items() if type(measure).expression is not None), *STANDARD])
-
-
-def _check_same_kind(qrels: InputTable, run: InputTable) -> None:
-    kinds = qrels.rows.implementation, run.rows.implementation
-    if kinds[0] is not kinds[1]:
-        names = " and ".join(str(kind).rpartition(".")[2] for kind in kinds)
-        msg = f"the qrels and the run are tables of two kinds, {names}; bring the smaller one into the other's engine"
-        raise ParamError(msg)
 
 
 def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_sets: set[str]) -> nw.LazyFrame[Any]:

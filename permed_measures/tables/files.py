@@ -12,14 +12,17 @@ from ir_measures import Measure
 from narwhals.exceptions import NarwhalsError
 
 from permed_measures.errors import InputError
-from permed_measures.evaluate import Evaluation
+from permed_measures.evaluate import Evaluation, with_advice
 from permed_measures.inputs import as_qrels, as_run
+from permed_measures.measures.base import canonical
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import Profile
 from permed_measures.ranking import order
-from permed_measures.tables.engines import fetch, with_plain_names
+from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
+from permed_measures.tables.inputs import without_duplicates
 from permed_measures.tables.inspection import TableFacts, check, inspect
+from permed_measures.tables.ranking_table import GRADE
 from permed_measures.tables.sessions import Session, is_parquet
 
 
@@ -36,7 +39,7 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     by_query: bool = False,
 ) -> Evaluation:
     """Evaluate; values of single queries leave the engine only where they are asked for."""
-    place = run if isinstance(run, str) else "the run"
+    places = {"qrels": qrels if isinstance(qrels, str) else "qrels", "run": run if isinstance(run, str) else "run"}
     try:
         pipeline = Pipeline.of(
             _table(session, qrels, "relevance"),
@@ -49,18 +52,24 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
         )
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
-        pipeline.facts = facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run)
-        check(facts, duplicates=duplicates, nan_scores="error")
-        pipeline.check_grades()
+        kept = None if duplicates == "error" else without_duplicates(pipeline.run, duplicates)
+        pipeline.facts = facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=kept)
+        check(facts, settled=pipeline.settled, places=places)
+        _check_grades(pipeline, places["qrels"])
         return _evaluation(pipeline, facts, depth, by_query=by_query)
     except session.errors as error:
-        raise session.error(error, place) from error
+        raise session.error(error, places["run"]) from error
     except NarwhalsError as error:
-        raise session.error(error, place) from error
+        raise session.error(error, places["run"]) from error
+
+
+def _check_grades(pipeline: Pipeline, place: str) -> None:
+    try:
+        pipeline.check_grades()
     except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(str(error), path=place) from error
+        ((highest,),) = fetch(pipeline.qrels.rows.select(nw.col(GRADE).max()))
+        advised = with_advice(error, pipeline.plan, pipeline.profile, canonical(highest))
+        raise InputError(str(advised), path=place) from error
 
 
 def _table(session: Session, source: Any, value: str) -> Any:  # noqa: ANN401  (a table of the engine)
@@ -85,12 +94,11 @@ def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, *, by_
     table = pipeline.table
     lowest = 1 if pipeline.rel is None else pipeline.rel
     more = {
-        "hits": table.sum_hits(1.0, table.within(depth)),
-        "nothing": table.where((table.sum_judged(1.0, table.grade >= lowest) == 0) & (nw.col("judged") > 0), 1.0),
+        "hits": table.sum_hits(1, table.within(depth)),
+        "nothing": table.where((table.sum_judged(1, table.grade >= lowest) == 0) & (nw.col("judged") > 0), 1),
     }
-    frame, names = with_plain_names(pipeline.values(more))
-    query, *columns = names
-    *measured, hits, nothing = columns
+    frame = pipeline.plain_values(**more)
+    query, *measured, hits, nothing = frame.collect_schema().names()
     columns_by_query: dict[Measure, dict[str, float]] = {}
     if by_query:
         rows = fetch(frame.sort(query))
@@ -101,6 +109,10 @@ def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, *, by_
     else:
         sums = [nw.col(name).sum() for name in (hits, nothing)]
         ((*means, judged, without),) = fetch(frame.select(*[nw.col(name).mean() for name in measured], *sums))
+    if all(mean is None for mean in means):
+        counts = f"the qrels hold {facts.judged_queries:,} queries, {facts.missing:,} of them are not in the run"
+        msg = f"no query to evaluate: {counts}, which holds {facts.only_run:,} others; are the query ids written alike?"
+        raise InputError(msg)
     basis = Basis(
         only_run=Queries(facts.only_run),
         missing=Queries(facts.missing),

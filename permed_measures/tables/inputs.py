@@ -7,9 +7,9 @@ from typing import Any
 
 import narwhals as nw
 
-from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.errors import InputError, ParamError
 from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
-from permed_measures.tables.engines import compare_bytes, with_plain_names
+from permed_measures.tables.engines import compare_bytes, with_plain_names, with_true_nan
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
 
 DUPLICATES = ("error", "first", "max")
@@ -18,6 +18,7 @@ NAN_SCORES = ("error", "drop", "last")
 _FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127
 """From here on a number is infinite as a 32-bit float; DuckDB takes it for an error."""
 
+_COLUMNS = ("query", "document", "number")
 _KINDS = {"qrels": ("relevance", GRADE_COLUMNS, GRADE), "run": ("score", SCORE_COLUMNS, SCORE)}
 
 
@@ -58,14 +59,18 @@ def as_table(native: Any, what: str, columns: tuple[str, ...] | None, row_order:
         if not _is_id(schema[column]):
             msg = f"{what}: the column {column!r} is {schema[column]}; ids are strings or whole numbers"
             raise InputError(msg)
-    if not schema[value].is_numeric():
+    truth = what == "qrels" and schema[value] == nw.Boolean
+    if not schema[value].is_numeric() and not truth:
         msg = f"{what}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first"
         raise InputError(msg)
-    if row_order is not None and row_order not in schema:
-        msg = f"{what}: no column {row_order!r} to order rows by.{did_you_mean(row_order, schema)}"
-        raise InputError(msg)
+    if len({query, doc, value}) < len(_COLUMNS):
+        msg = f"{what}: query, document and {kind} are three columns; {query!r}, {doc!r} and {value!r} were named"
+        raise ParamError(msg)
+    if row_order not in schema:
+        row_order = None
     lazy, plain_names = with_plain_names(lazy)
     plain = {name: short for short, name in plain_names.items()}
+    lazy = lazy.with_columns(nw.col(plain[value]).cast(nw.Int64)) if truth else with_true_nan(lazy, plain[value])
     kept = [
         nw.col(plain[query]).cast(nw.String).alias(QUERY),
         nw.col(plain[doc]).cast(nw.String).alias(DOC),
@@ -116,18 +121,29 @@ def without_duplicates(table: InputTable, duplicates: str) -> nw.LazyFrame[Any]:
         return table.rows
     if duplicates == "max":
         return table.rows.group_by(QUERY, DOC).agg(nw.col(table.value).max())
-    if table.row_order is None:
-        msg = (
-            f"duplicates='first': rows of a table have no order; name the column that orders the {table.what} with "
-            "row_order=, or keep the highest with duplicates='max'"
-        )
-        raise ParamError(msg)
+    if table.row_order is None:  # the check has seen that there are none here
+        return table.rows
     place = nw.col(ONE).cum_count().over(QUERY, DOC, order_by=["row_order", table.value])
     return with_one(table.rows).with_columns(place=place).filter(nw.col("place") == 1).drop("place", ONE)
+
+
+def is_nan_score(rows: nw.LazyFrame[Any]) -> nw.Expr:
+    """Whether a score is NaN; pandas has no difference between that and a missing one."""
+    nan = nw.col(SCORE).is_nan()
+    return nan | nw.col(SCORE).is_null() if rows.implementation.is_pandas_like() else nan
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Raise ParamError unless a value is one of the allowed ones."""
     if value not in allowed:
         msg = f"{name}={value!r} is not allowed; give one of {', '.join(map(repr, allowed))}"
+        raise ParamError(msg)
+
+
+def check_same_kind(qrels: InputTable, run: InputTable) -> None:
+    """Raise ParamError unless both tables are of one engine."""
+    kinds = qrels.rows.implementation, run.rows.implementation
+    if kinds[0] is not kinds[1]:
+        names = " and ".join(str(kind).rpartition(".")[2] for kind in kinds)
+        msg = f"the qrels and the run are tables of two kinds, {names}; bring the smaller one into the other's engine"
         raise ParamError(msg)

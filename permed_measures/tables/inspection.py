@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
+from ir_measures import Measure
 
 from permed_measures.errors import InputError
+from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, canonical
+from permed_measures.notes import Queries
 from permed_measures.tables.engines import HASH, fetch, with_hashes
-from permed_measures.tables.inputs import InputTable, as_table
+from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, is_nan_score
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, queries_of
 
 _NAMED = 3
@@ -57,9 +61,9 @@ class TableFacts:
         if self.judged_queries and self.missing == self.judged_queries:
             notes.append("no query is in both tables: every value is 0; are the query ids written alike?")
         if self.only_run:
-            notes.append(f"{_queries(self.only_run)} only in the run, ignored")
+            notes.append(f"{Queries(self.only_run).counted} only in the run, ignored")
         if self.missing:
-            notes.append(f"{_queries(self.missing)} missing from the run, counted as 0")
+            notes.append(f"{Queries(self.missing).counted} missing from the run, counted as 0")
         if self.duplicates:
             notes.append(f"{self.duplicates:,} rows repeat a document of their query")
         if self.nan_scores:
@@ -67,18 +71,17 @@ class TableFacts:
         return notes
 
 
-def _queries(count: int) -> str:
-    return "1 query" if count == 1 else f"{count:,} queries"
-
-
 def inspect_tables(
     qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
     run: Any,  # noqa: ANN401  (likewise)
     *,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
 ) -> TableFacts:
     """Count what is wrong or worth knowing in two tables. This reads both, once.
+
+    With ``measures``, a grade that one of them is not defined for is a fault too.
 
     >>> import polars
     >>> qrels = polars.DataFrame({"query_id": ["p", "q"], "doc_id": ["a", "a"], "relevance": [1, 2]})
@@ -87,31 +90,54 @@ def inspect_tables(
     >>> facts.duplicates, facts.only_run, facts.missing
     (1, 1, 1)
     """
-    return inspect(as_table(qrels, "qrels", qrels_columns, None), as_table(run, "run", run_columns, None))
+    judged, returned = as_table(qrels, "qrels", qrels_columns, None), as_table(run, "run", run_columns, None)
+    check_same_kind(judged, returned)
+    facts = inspect(judged, returned)
+    try:
+        check_grades(judged, [ours for ours in map(own, parse_all(measures or [])) if ours is not None])
+    except InputError as error:
+        return replace(facts, faults=(*facts.faults, Fault("qrels", "grades", 1, str(error))))
+    return facts
 
 
-def inspect(qrels: InputTable, run: InputTable, depth: int | None = None, *, whole_run: bool = False) -> TableFacts:
+def inspect(
+    qrels: InputTable,
+    run: InputTable,
+    depth: int | None = None,
+    *,
+    whole_run: bool = False,
+    kept: nw.LazyFrame[Any] | None = None,
+) -> TableFacts:
     """Do it, on tables whose columns are known.
 
-    ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at.
+    ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at;
+    ``kept`` are the rows of the run without duplicates, where those are allowed.
     """
     judged_queries = queries_of(qrels.rows)
     seen = ~nw.col("returned" if whole_run else "judged").is_null()
+    nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
+    lists = (run.rows if kept is None else kept).group_by(QUERY).agg(returned=nw.len())
+    lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col("returned")).otherwise(0))
     both = _one_row(
         judged_queries.with_columns(judged=nw.lit(1))
-        .join(run.rows.group_by(QUERY).agg(returned=nw.len()), on=QUERY, how="full")
+        .join(lists, on=QUERY, how="full")
         .with_columns(looked_at=nw.when(seen).then(_at_most(nw.col("returned"), depth)))
         .select(
             nw.col("looked_at").sum(),
+            nw.col("nameless").sum(),
             judged=nw.col("judged").sum(),
             missing=nw.col("returned").is_null().cast(nw.Int64).sum(),
             only_run=nw.col("judged").is_null().cast(nw.Int64).sum(),
         )
     )
-    judged_run = run.rows.join(judged_queries, on=QUERY, how="semi") if both["only_run"] else run.rows
+    judged_run = run.rows
+    if both["only_run"]:
+        judged_run = run.rows.join(judged_queries, on=QUERY, how="semi")
     in_qrels = _counts(qrels.rows, qrels)
     in_run = _counts(judged_run, run)
     faults = [*_faults(qrels, qrels.rows, in_qrels), *_faults(run, judged_run, in_run)]
+    if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
+        faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
     return TableFacts(
         qrels_rows=in_qrels["rows"],
         run_rows=in_run["rows"],
@@ -131,13 +157,15 @@ def _at_most(length: nw.Expr, depth: int | None) -> nw.Expr:
 
 def _conditions(table: InputTable) -> dict[str, nw.Expr]:
     value = nw.col(table.value)
-    conditions = {
-        "empty ids": nw.col(QUERY).is_null() | nw.col(DOC).is_null() | (nw.col(QUERY) == "") | (nw.col(DOC) == ""),
-        "missing numbers": value.is_null(),
-    }
-    if table.what == "qrels":
-        return {**conditions, "infinite or NaN grades": ~value.is_finite()}
-    return {**conditions, "NaN scores": value.is_nan()}
+    empty = nw.col(QUERY).is_null() | nw.col(DOC).is_null() | (nw.col(QUERY) == "") | (nw.col(DOC) == "")
+    nan = (
+        {"NaN scores": is_nan_score(table.rows)}
+        if table.what == "run"
+        else {"infinite or NaN grades": ~value.is_finite()}
+    )
+    if table.what == "run" and table.rows.implementation.is_pandas_like():
+        return {"empty ids": empty, **nan}
+    return {"empty ids": empty, "missing numbers": value.is_null(), **nan}
 
 
 def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
@@ -192,13 +220,15 @@ def _fault(table: InputTable, name: str, count: int, rows: nw.LazyFrame[Any]) ->
     some = fetch(rows.select(QUERY, DOC).sort(QUERY, DOC).head(_NAMED))
     shown = "; ".join(f"query {query!r}, document {doc!r}" for query, doc in some)
     more = "; …" if count > _NAMED else ""
-    return Fault(table.what, name, count, f"{table.what}: {count:,} {name} ({shown}{more}); {_ADVICE[name]}")
+    return Fault(table.what, name, count, f"{count:,} {name} ({shown}{more}); {_ADVICE[name]}")
 
 
-def check(facts: TableFacts, *, duplicates: str, nan_scores: str) -> None:
-    """Raise InputError where the values would be wrong."""
-    settled = {"duplicates": duplicates != "error", "NaN scores": nan_scores != "error"}
-    faults = [fault.text for fault in facts.faults if not settled.get(fault.kind)]
+def check(
+    facts: TableFacts, *, settled: Collection[tuple[str, str]] = (), places: Mapping[str, str] | None = None
+) -> None:
+    """Raise InputError where the values would be wrong; ``settled`` are tables and kinds of fault dealt with."""
+    named = places or {}
+    faults = [f"{named.get(f.table, f.table)}: {f.text}" for f in facts.faults if (f.table, f.kind) not in settled]
     if faults:
         raise InputError("\n".join(faults))
 

@@ -13,12 +13,9 @@ from typing import Any
 
 import narwhals as nw
 
-QUERY, DOC, GRADE, SCORE, RANK, ONE = "query", "doc", "grade", "score", "rank", "one"
+from permed_measures.measures.ndcg import LARGEST, SMALLEST
 
-_SMALL_GRADE = 0.01
-"""Below it 2^grade - 1 loses digits; the first terms of its series are exact there."""
-_LARGE_GRADE = 1000
-"""Above it 2^grade may leave the range of a float; there all gains of a query are scaled by its best one."""
+QUERY, DOC, GRADE, SCORE, RANK, ONE = "query", "doc", "grade", "score", "rank", "one"
 
 
 class RankingTable:
@@ -66,7 +63,7 @@ class RankingTable:
         column = self._named(self._columns[among], among, worth)
         return self._window(among, nw.col(column).max().over(QUERY))
 
-    def sum_hits(self, value: nw.Expr | float, where: nw.Expr) -> nw.Expr:
+    def sum_hits(self, value: nw.Expr | int, where: nw.Expr) -> nw.Expr:
         """Sum a value over the returned documents for which a condition holds; 0 when there are none."""
         return self._total("hits", "sum", self.where(where, value))
 
@@ -76,9 +73,9 @@ class RankingTable:
 
     def any_hit(self, where: nw.Expr) -> nw.Expr:
         """Return 1 where a returned document meets the condition, else 0."""
-        return _number(self.sum_hits(1.0, where) > 0)
+        return _number(self.sum_hits(1, where) > 0).cast(nw.Float64)
 
-    def sum_judged(self, value: nw.Expr | float, where: nw.Expr) -> nw.Expr:
+    def sum_judged(self, value: nw.Expr | int, where: nw.Expr) -> nw.Expr:
         """Sum a value over the judged documents for which a condition holds."""
         return self._total("judged", "sum", self.where(where, value))
 
@@ -87,9 +84,9 @@ class RankingTable:
         return (self.rank if rank is None else rank) <= (float("inf") if cutoff is None else float(cutoff))
 
     @staticmethod
-    def where(condition: nw.Expr, value: nw.Expr | float) -> nw.Expr:
+    def where(condition: nw.Expr, value: nw.Expr | int) -> nw.Expr:
         """Return a value where a condition holds, else 0."""
-        return nw.when(condition).then(value).otherwise(0.0)
+        return nw.when(condition).then(value).otherwise(0 if isinstance(value, int) else 0.0)
 
     @staticmethod
     def ratio(value: nw.Expr, whole: nw.Expr) -> nw.Expr:
@@ -111,9 +108,10 @@ class RankingTable:
         best = self.highest(grade, among=among)
         x = grade * log(2)
         series = x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5))))
-        plain = nw.when(grade < _SMALL_GRADE).then(series).otherwise(2.0 ** self._at_most(grade, _LARGE_GRADE) - 1.0)
+        # the first terms of the series are exact where 2^grade - 1 loses digits
+        plain = nw.when(grade < SMALLEST).then(series).otherwise(2.0 ** self._at_most(grade, LARGEST) - 1.0)
         scaled = 2.0 ** (grade - best) - 2.0 ** (0.0 - best)
-        return nw.when(best > _LARGE_GRADE).then(scaled).otherwise(plain)
+        return nw.when(best > LARGEST).then(scaled).otherwise(plain)
 
     @staticmethod
     def _at_most(expression: nw.Expr, bound: float) -> nw.Expr:
@@ -132,7 +130,7 @@ class RankingTable:
         # in two steps: pandas groups plain columns only
         column = nw.col(self._named(self._terms[rows], f"{rows}_term", term))
         total = column.sum() if kind == "sum" else column.max()
-        return nw.col(self._named(self._totals[rows], f"{rows}_{kind}", total))
+        return nw.col(self._named(self._totals[rows], f"{rows}_{kind}", total)).cast(nw.Float64)
 
     def _named(self, known: dict[str, nw.Expr], kind: str, expression: nw.Expr) -> str:
         """Name an expression; the same one, asked for again, has the same name and is computed once."""
@@ -154,7 +152,7 @@ class RankingTable:
         if not found:
             return per_query
         per_list = self._with_columns(hits, "hits").with_columns(**self._terms["hits"]).group_by(QUERY).agg(**found)
-        zero_where_missing = [nw.col(name).fill_null(0.0) for name in found]
+        zero_where_missing = [nw.col(name).cast(nw.Float64).fill_null(0.0) for name in found]
         return per_query.join(per_list, on=QUERY, how="left").with_columns(*zero_where_missing)
 
     def _with_columns(self, rows: nw.LazyFrame[Any], kind: str) -> nw.LazyFrame[Any]:
@@ -175,4 +173,5 @@ def with_one(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def _number(condition: nw.Expr) -> nw.Expr:
-    return nw.when(condition).then(1.0).otherwise(0.0)
+    # whole numbers: as SQL, 1.0 is a decimal in some engines, and so would be what is divided by it
+    return nw.when(condition).then(1).otherwise(0)

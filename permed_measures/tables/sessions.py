@@ -17,6 +17,8 @@ ENGINES = ("duckdb", "polars", "spark")
 
 _MAGIC = b"PAR1"
 _SUFFIXES = (".parquet", ".pq")
+_NO_DATA = "._"
+"""What starts so is not data: _SUCCESS, _temporary, .crc."""
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -34,20 +36,31 @@ def is_parquet(path: str) -> bool:
 
 def dataset(path: str) -> list[str]:
     """Return the parquet files of a path: itself, those of a folder and its folders, or those that match a pattern."""
-    place = Path(path)
-    if "://" in path or place.is_file():
+    if "://" in path or Path(path).is_file():
         return [path]
-    if place.is_dir():
-        inside = [file for suffix in _SUFFIXES for file in place.rglob(f"*{suffix}")]
-        # as Spark and DuckDB write them: what starts so is not data
-        files = [str(file) for file in inside if not any(part[0] in "._" for part in file.relative_to(place).parts)]
+    if Path(path).is_dir():
+        files = _inside(Path(path))
     else:
-        found = glob.glob(path, recursive=True)  # noqa: PTH207  (a pattern as in the shell, absolute or not)
-        files = [file for file in found if Path(file).is_file()]
+        found = map(Path, glob.glob(path, recursive=True))  # noqa: PTH207  (a pattern as in the shell, absolute or not)
+        files = [file for place in found if place.name[0] not in _NO_DATA for file in _inside(place)]
     if not files:
-        what = "the folder holds no .parquet file" if place.is_dir() else "no file matches"
+        what = "the folder holds no .parquet file" if Path(path).is_dir() else "no file matches"
         raise InputError(what, path=path)
-    return sorted(files)
+    return sorted(set(files))
+
+
+def _inside(place: Path) -> list[str]:
+    """Return a file, or the parquet files of a folder and its folders, without what engines leave beside them."""
+    if place.is_file():
+        return [str(place)]
+    inside = [file for suffix in _SUFFIXES for file in place.rglob(f"*{suffix}") if file.is_file()]
+    return [str(file) for file in inside if not any(part[0] in _NO_DATA for part in file.relative_to(place).parts)]
+
+
+def _partitions(files: Sequence[str]) -> list[str]:
+    """Return the columns that folders are named for (day=1/…), where all files have the same."""
+    found = {tuple(p.partition("=")[0] for p in Path(file).parts[:-1] if "=" in p) for file in files}
+    return list(found.pop()) if len(found) == 1 else []
 
 
 def bytes_of(size: str) -> int:
@@ -83,18 +96,20 @@ class Session:
 
     def _read_duckdb(self, _: str, files: Sequence[str]) -> Any:  # noqa: ANN401
         literal = [file if "://" in file else glob.escape(file) for file in files]
-        return self.native.read_parquet(literal, hive_partitioning=len(files) > 1)
+        return self.native.read_parquet(literal, hive_partitioning=bool(_partitions(files)))
 
     def _read_polars(self, _: str, files: Sequence[str]) -> Any:  # noqa: ANN401
-        return self.native.scan_parquet(list(files), glob="://" in files[0], hive_partitioning=len(files) > 1)
+        schema = dict.fromkeys(_partitions(files), self.native.String)  # 01 is no number, where it names a query
+        options = {"hive_partitioning": bool(schema), "hive_schema": schema or None}
+        return self.native.scan_parquet(list(files), glob="://" in files[0], **options)
 
     def _read_spark(self, path: str, files: Sequence[str]) -> Any:  # noqa: ANN401
         reader = self.native.read
         if "://" in path:
             return reader.parquet(path)
         if Path(path).is_dir():
-            reader = reader.option("basePath", Path(path).absolute().as_uri())
-        return reader.parquet(*[glob.escape(str(Path(file).absolute())) for file in files])
+            reader = reader.option("basePath", str(Path(path).absolute()))
+        return reader.parquet(*[re.sub(r"([*?\[\]{}\\])", r"\\\1", str(Path(file).absolute())) for file in files])
 
     def table(self, grid: Mapping[str, Mapping[str, float]], value: str) -> Any:  # noqa: ANN401  (a table of the engine)
         """Return what was read from another format as a table."""
@@ -169,6 +184,9 @@ def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
     errors = require("pyspark.errors", extra="spark")
     builder = sql.SparkSession.builder.appName("permed-measures")
     if master is not None and master.startswith("sc://"):
+        if limit is not None:
+            msg = "--memory-limit is not for Spark Connect: the server has its own"
+            raise ParamError(msg)
         builder = builder.remote(master)
     else:
         builder = builder.master(master or "local[*]").config("spark.ui.enabled", False)

@@ -10,15 +10,17 @@ import narwhals as nw
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, ParamError, did_you_mean, require
+from permed_measures.evaluate import choose
+from permed_measures.measures import own
 from permed_measures.profiles import Profile
 from permed_measures.tables.evaluate import evaluate_tables, table_means
 from permed_measures.tables.inputs import as_table, check_choice
 from permed_measures.tables.inspection import faulty_rows
+from permed_measures.tables.ranking_table import GRADE
 
 PARTS = ("values", "means", "check")
 
 _NO_32_BIT = ("bigquery", "snowflake", "oracle")
-_COLLATED = ("postgres", "snowflake", "oracle")
 
 
 def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tables are)
@@ -37,8 +39,9 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
 ) -> str:
     """Return the SQL that computes measures from the tables named ``qrels`` and ``run``, in a database's dialect.
 
-    ``part`` is ``'values'`` (one row per query), ``'means'`` (one row), or ``'check'``: two statements that should find
-    nothing, because SQL does not look for duplicates and NaN by itself. ``duplicates='max'`` keeps the highest.
+    ``part`` is ``'values'`` (one row per query), ``'means'`` (one row), or ``'check'``: statements that should find
+    nothing, because SQL does not look for duplicates, NaN, and grades off a measure's scale by itself.
+    ``duplicates='max'`` keeps the highest.
 
     >>> print(to_sql("P@1", part="means", dialect="postgres").splitlines()[0])
     -- P@1 (permed_measures): one row
@@ -47,9 +50,14 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     check_choice("duplicates", duplicates, ("error", "max"))
     ibis = require("ibis", extra="tables")
     _check_dialect(ibis, dialect)
+    for what, three in (("qrels_columns", qrels_columns), ("run_columns", run_columns)):
+        if len(set(three)) != len(PARTS):
+            msg = f"{what}={three!r} is not allowed; give three different names: query, document and number"
+            raise ParamError(msg)
     judged, returned = _unbound(ibis, qrels, qrels_columns), _unbound(ibis, run, run_columns)
     if part == "check":
-        return _check_sql(ibis, dialect, (judged, "qrels", qrels_columns), (returned, "run", run_columns))
+        asked = [] if measures is None and profile is None else list(choose(measures, profile, queries)[0])
+        return _check_sql(ibis, dialect, asked, (judged, "qrels", qrels_columns), (returned, "run", run_columns))
     values = evaluate_tables(
         judged,
         returned,
@@ -66,15 +74,16 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     rows = "one row per query" if part == "values" else "one row"
     head = [f"{' '.join(names)} (permed_measures): {rows}", *_warnings(dialect)]
     if duplicates == "error":
-        head.append("Duplicates and NaN scores are not looked for here: to_sql(part='check') does that.")
+        head.append("Duplicates, NaN and grades off the scale are not looked for here: to_sql(part='check') does that.")
     return _written(ibis, values if part == "values" else table_means(values), dialect, head)
 
 
 def _unbound(ibis: Any, name: str, columns: tuple[str, str, str]) -> Any:  # noqa: ANN401  (Ibis's)
     query, doc, value = columns
     database, _, table = name.rpartition(".")
-    # said to be whole numbers, so that the cast to text is written out: numbers would be ordered as numbers
-    schema = {query: "int64", doc: "int64", value: "float64"}
+    # said to be whole numbers, so that casts are written out: ids to text, or numbers would be ordered as numbers, and
+    # the number to a float, or a decimal would be divided with six digits
+    schema = {query: "int64", doc: "int64", value: "int64"}
     catalog, _, database = database.rpartition(".")
     return ibis.table(schema, name=table, catalog=catalog or None, database=database or None)
 
@@ -94,20 +103,26 @@ def _warnings(dialect: str) -> list[str]:
         warnings.append(
             f"{dialect} has no 32-bit numbers: scores that differ only beyond them are ties elsewhere, not here."
         )
-    if dialect in _COLLATED:
-        warnings.append(
-            "Ids must compare byte by byte: give their columns a binary collation if the database has another."
-        )
+    warnings.append("Ids must compare byte by byte: give their columns a binary collation if they have another.")
     return warnings
 
 
-def _check_sql(ibis: Any, dialect: str, *tables: tuple[Any, str, tuple[str, str, str]]) -> str:  # noqa: ANN401  (Ibis's)
+def _check_sql(
+    ibis: Any,  # noqa: ANN401  (Ibis's)
+    dialect: str,
+    measures: Iterable[Measure],
+    *tables: tuple[Any, str, tuple[str, str, str]],
+) -> str:
     statements = []
     for unbound, what, columns in tables:
-        faulty = nw.to_native(faulty_rows(as_table(unbound, what, columns, None)))
-        statements.append(
-            _written(ibis, faulty, dialect, [f"rows of the {what} that make values wrong: none should be"])
-        )
+        table = as_table(unbound, what, columns, None)
+        said = [f"rows of the {what} that make values wrong: none should be"]
+        statements.append(_written(ibis, nw.to_native(faulty_rows(table)), dialect, said))
+        for ours in filter(None, map(own, measures)) if what == "qrels" else ():
+            suspect = ours.suspect_grades(nw.col(GRADE))
+            if suspect is not None:
+                said = [f"grades that {ours} is not defined for: none should be"]
+                statements.append(_written(ibis, nw.to_native(table.rows.filter(suspect)), dialect, said))
     return ";\n\n".join(statements)
 
 

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 def p(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> nw.Expr:
     """Precision: relevant documents in the top k, divided by k."""
     rank = table.ranks(judged_only=judged_only)
-    return table.sum_hits(1.0, (table.grade >= rel) & table.within(cutoff, rank)) / float(cutoff)
+    return table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank)) / float(cutoff)
 
 
 def r(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> nw.Expr:
     """Recall: relevant documents in the top k, divided by all relevant ones."""
     rank = table.ranks(judged_only=judged_only)
-    found = table.sum_hits(1.0, (table.grade >= rel) & table.within(cutoff, rank))
-    return table.ratio(found, table.sum_judged(1.0, table.grade >= rel))
+    found = table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank))
+    return table.ratio(found, table.sum_judged(1, table.grade >= rel))
 
 
 def set_r(table: RankingTable, *, rel: float) -> nw.Expr:
     """Recall of the whole list."""
     relevant = table.grade >= rel
-    return table.ratio(table.sum_hits(1.0, relevant), table.sum_judged(1.0, relevant))
+    return table.ratio(table.sum_hits(1, relevant), table.sum_judged(1, relevant))
 
 
 def ap(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> nw.Expr:
@@ -39,7 +39,7 @@ def ap(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool
     rank = table.ranks(judged_only=judged_only)
     relevant = table.grade >= rel
     total = table.sum_hits(table.found(relevant) / rank, relevant & table.within(cutoff, rank))
-    return table.ratio(total, table.sum_judged(1.0, relevant))
+    return table.ratio(total, table.sum_judged(1, relevant))
 
 
 def rr(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> nw.Expr:
@@ -52,8 +52,8 @@ def rprec(table: RankingTable, *, rel: float, judged_only: bool) -> nw.Expr:
     """Precision at R, the number of relevant documents."""
     rank = table.ranks(judged_only=judged_only)
     relevant = table.grade >= rel
-    num_rel = table.sum_judged(1.0, relevant)
-    return table.ratio(table.sum_hits(1.0, relevant & (rank <= table.count_judged(relevant))), num_rel)
+    num_rel = table.sum_judged(1, relevant)
+    return table.ratio(table.sum_hits(1, relevant & (rank <= table.count_judged(relevant))), num_rel)
 
 
 def success(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> nw.Expr:
