@@ -410,8 +410,8 @@ MUTATIONS = (
     _in_tables(
         "ListAP: divided by all",
         "measures/list_ap.py",
-        "table.sum_hits(1.0, in_list))",
-        "table.sum_judged(1.0, relevant))",
+        "table.sum_hits(1, in_list))",
+        "table.sum_judged(1, relevant))",
     ),
     _in_tables(
         "nDCG: gains only in the ideal",
