@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compat.corpora import CORPORA
 from compat.tables import TABLES
 from permed_measures import InputError, ParamError, evaluate, evaluate_tables, inspect_tables, table_means
 from permed_measures.measures import DEFINED
@@ -74,6 +75,18 @@ def test_generated_tables_agree(engine, data):
     )
     expected = evaluate(qrels, {query_id: {} for query_id in qrels} | run, asked)
     found = by_query(evaluate_tables(*tables(engine, qrels, run), asked))
+    for measure, column in expected.columns.items():
+        for query_id, value in column.items():
+            assert found[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
+
+
+@engines
+def test_float_grades_agree_too(engine):
+    corpus = CORPORA["float_grades"]
+    graded = "GWAP(max_rel=10)@5 GWAP(max_rel=10,norm='ideal') nDCG nDCG(dcg='exp-log2')@10 ListNDCG(dcg='exp-log2')"
+    binary = "AP(rel=6.5) R(rel=2.25)@5 RR(rel=4.75) P(rel=7.3)@3 ListAP(rel=1.5)@10"
+    expected = evaluate(corpus.qrels, corpus.run, [graded, binary])
+    found = by_query(evaluate_tables(*tables(engine, corpus.qrels, corpus.run), list(expected.means)))
     for measure, column in expected.columns.items():
         for query_id, value in column.items():
             assert found[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)

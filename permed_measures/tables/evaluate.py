@@ -250,9 +250,10 @@ def _in_query_set(value: nw.Expr, queries: str, query_sets: set[str]) -> nw.Expr
 
 
 def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  (a table, and one of the same kind)
-    """Return the means of all measures of a table from :func:`evaluate_tables`: one row, or one per value of ``by``.
+    """Return the means of all columns of 64-bit floats, as :func:`evaluate_tables` makes them: one row, or one per group.
 
-    ``by`` is a column that you have joined to the values: a language, a turn, a day.
+    ``by`` is a column that you have joined to the values: a language, a turn, a day. Nulls do not count: a query that a
+    mean does not run over has no value.
 
     >>> import polars
     >>> table_means(polars.DataFrame({"query_id": ["p", "q"], "P@1": [0.0, 1.0]})).rows()
@@ -274,5 +275,5 @@ def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  
         group = next(plain for plain, name in names.items() if name == by)
         grouped = lazy.group_by(group).agg(*means).sort(group)
         kept = [group, *measured]
-    result = grouped.select(*[nw.col(plain).alias(names[plain]) for plain in kept])
-    return nw.to_native(result.collect() if eager else result)
+    shown = grouped.select(*[nw.col(plain).alias(names[plain]) for plain in kept])
+    return nw.to_native(shown.collect() if eager else shown)
