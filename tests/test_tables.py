@@ -150,18 +150,23 @@ def test_a_score_beyond_32_bits_is_infinite(engine):
     assert rows(evaluate_tables(*tables(engine, {"q": {"c": 1}}, run), "RR")) == [{"query_id": "q", "RR": 1 / 4}]
 
 
+def natives(engine, *frames):
+    """Give polars frames to another engine."""
+    if engine == "polars":
+        return tuple(frame.lazy() for frame in frames)
+    if engine == "pandas":
+        return tuple(frame.to_pandas() for frame in frames)
+    if engine == "ibis":
+        ibis = pytest.importorskip("ibis")
+        return tuple(ibis.memtable(frame.to_arrow()) for frame in frames)
+    connection = duckdb.connect()
+    return tuple(connection.from_arrow(frame.to_arrow()) for frame in frames)
+
+
 def whole_number_ids(engine):
     qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": [9, 10], "relevance": [1, 1]})
     run = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [9, 10, 10], "score": [1, 1, 1]})
-    if engine == "pandas":
-        return qrels.to_pandas(), run.to_pandas()
-    if engine == "polars":
-        return qrels, run
-    if engine == "ibis":
-        ibis = pytest.importorskip("ibis")
-        return ibis.memtable(qrels.to_arrow()), ibis.memtable(run.to_arrow())
-    connection = duckdb.connect()
-    return connection.from_arrow(qrels.to_arrow()), connection.from_arrow(run.to_arrow())
+    return natives(engine, qrels, run)
 
 
 @engines
@@ -195,15 +200,7 @@ def repeated(engine, *, order=False):
     qrels = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1.0], "at": [1]})
     if not order:
         run, qrels = run.drop("at"), qrels.drop("at")
-    if engine == "polars":
-        return qrels.lazy(), run.lazy()
-    if engine == "pandas":
-        return qrels.to_pandas(), run.to_pandas()
-    if engine == "ibis":
-        ibis = pytest.importorskip("ibis")
-        return ibis.memtable(qrels.to_arrow()), ibis.memtable(run.to_arrow())
-    connection = duckdb.connect()
-    return connection.from_arrow(qrels.to_arrow()), connection.from_arrow(run.to_arrow())
+    return natives(engine, qrels, run)
 
 
 @engines
@@ -393,12 +390,7 @@ def test_wrong_requests_say_what_is_allowed():
 def test_means_by_group(engine):
     values = {"p": {"x": 0.0}, "q": {"x": 1.0}, "r": {"x": 0.5}}
     grouped = pl.DataFrame({"query_id": list(values), "language": ["de", "en", "en"], "P(rel=7.5)@2": [0.0, 1.0, 0.5]})
-    native = {
-        "polars": grouped.lazy,
-        "pandas": grouped.to_pandas,
-        "duckdb": lambda: duckdb.connect().from_arrow(grouped.to_arrow()),
-        "ibis": lambda: pytest.importorskip("ibis").memtable(grouped.to_arrow()),
-    }[engine]()
+    (native,) = natives(engine, grouped)
     found = sorted(rows(table_means(native, by="language")), key=lambda row: row["language"])
     assert found == [{"language": "de", "P(rel=7.5)@2": 0.0}, {"language": "en", "P(rel=7.5)@2": (1 + 0.5) / 2}]
 
