@@ -13,7 +13,7 @@ from permed_measures import evaluate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.large_runs import rankings
 from permed_measures.readers import FORMATS, format_of, formatted, read_qrels, read_run
-from permed_measures.readers.source import Source
+from permed_measures.readers.source import BLOCK, Source
 
 QRELS = {"q1": {"a": 2, "b": 7.5}, "q2": {"c": 0, "d": -1}}
 RUN = {"q1": {"b": 3.0, "x": 2.5, "a": 1e-3}, "q2": {"c": float("inf"), "d": -2.0}}
@@ -153,6 +153,14 @@ FAULTS = {
     "not UTF-8": ("run", b"q1 Q0 d\xff 1 0.5 t\n", "not UTF-8: byte 0xff"),
     "NUL": ("run", b"q1 Q0 d\0 1 0.5 t\n", "a NUL character"),
 }
+
+
+def test_lines_longer_than_a_block_are_read_whole(file):
+    lines = [b"short", b"l" * (3 * BLOCK + 7), b"", b"m" * BLOCK, b"last"]
+    blocks = list(Source(file(b"\n".join(lines))).blocks())
+    assert b"\n".join(block for _, block in blocks) == b"\n".join(lines)
+    starts = [1 + sum(block.count(b"\n") + 1 for _, block in blocks[:place]) for place in range(len(blocks))]
+    assert [first for first, _ in blocks] == starts
 
 
 @pytest.mark.parametrize(("fault", "zipped"), [*((fault, False) for fault in FAULTS), ("five fields", True)])
