@@ -149,12 +149,14 @@ class _Invocation:
         if self.gains is not None:
             gains = self.gains
             judgements = [{name: gains.get(grade, grade) for name, grade in judged.items()} for judged in judgements]
-        threshold = any(call.threshold for call in calls) or not _fit({g for j in judgements for g in j.values()})
+        grades = {grade for judged in judgements for grade in judged.values()}
+        threshold = any(call.threshold for call in calls) or not _fit(grades)
         if threshold:
             judgements = [{name: _binary(grade, self.rel) for name, grade in j.items()} for j in judgements]
         # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
+        none_negative = min(grades, default=0) >= 0
         qrels = {
-            str(number): judged if max(judged.values(), default=-1) >= 0 else {**judged, **_NOTHING}
+            str(number): judged if judged and (none_negative or max(judged.values()) >= 0) else {**judged, **_NOTHING}
             for number, judged in enumerate(judgements)
         }
         run = {
@@ -253,12 +255,11 @@ def _binary(grade: float, rel: float) -> int:
 
 def _named(ranking: Ranking, depth: int | None, *, needs_missed: bool) -> dict[str, Any]:
     """Judgements for documents that are named by their rank."""
-    named: dict[str, Any] = {
-        _name(rank): grade for rank, grade in (ranking.ranked if needs_missed else ranking.hits(depth))
-    }
+    hits = ranking.ranked if needs_missed else ranking.hits(depth)
+    named: dict[str, Any] = {_name(rank): grade for rank, grade in hits}
     if needs_missed:
-        missed = ranking.missed
-        named.update(zip(map(_missed_name, range(len(missed))), missed, strict=True))
+        for number, grade in enumerate(ranking.missed):
+            named[_missed_name(number)] = grade
     return named
 
 

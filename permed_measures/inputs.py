@@ -13,6 +13,12 @@ from permed_measures.measures.base import canonical
 from permed_measures.ranking import Ranking, check_ids, rank, rank_list
 
 Qrels = dict[str, Mapping[str, float]]
+
+
+class _Checked(Qrels):
+    """Qrels that were checked: those who hold them for many runs need not check them for each."""
+
+
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
 Returned = Run | Mapping[str, Ranking]
 """A run, or what there is to know of it for a given set of measures."""
@@ -34,12 +40,15 @@ def as_qrels(source: Any) -> Qrels:  # noqa: ANN401  (one of the shapes below)
     >>> as_qrels({"q": {"a": 2.0, "b": 7.5}, "r": ["c"]})    # a bare list of ids means grade 1
     {'q': {'a': 2, 'b': 7.5}, 'r': {'c': 1}}
     """
+    if isinstance(source, _Checked):
+        return source
     if isinstance(source, (str, PathLike)):
         from permed_measures.readers import read_qrels  # noqa: PLC0415  (readers are for those who read files)
 
         return as_qrels(read_qrels(source))
     if isinstance(source, Mapping):
-        return {_query_id(query_id, "qrels"): _grades(query_id, judged) for query_id, judged in source.items()}
+        checked = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
+        return _Checked(checked)
     if _is_ranx(source):
         return as_qrels(source.to_dict())
     rows = _rows(source, "qrels", GRADE_COLUMNS)

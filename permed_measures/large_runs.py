@@ -12,11 +12,10 @@ import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from permed_measures.errors import HostError, InputError, require
 from permed_measures.ranking import Grades, Ranking
@@ -126,8 +125,7 @@ class _Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
     """The engine has met something that the plain reader has to judge."""
 
 
-@dataclass
-class _Rows:
+class _Rows(NamedTuple):
     """A run as SQL with the columns q, d, s; and how many rows of a query are not sound."""
 
     sql: str
@@ -324,8 +322,7 @@ def _text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-@dataclass
-class _Engine:
+class _Engine(NamedTuple):
     """DuckDB, one run, and its judgements."""
 
     connection: Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 _NAMED = 5
@@ -34,8 +33,7 @@ class Queries(NamedTuple):
         return f" ({shown}{more})" if shown else ""
 
 
-@dataclass(frozen=True)
-class Basis:
+class Basis(NamedTuple):
     """What the values of a run rest on."""
 
     only_run: Queries

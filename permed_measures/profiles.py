@@ -54,13 +54,13 @@ class Profile:
             msg = f"profile {self.name!r} has no measures"
             raise ParamError(msg)
         names = [entry.name for entry in self.entries]
-        measures = [entry.measure for entry in self.entries]
-        for what, values in (("name", names), ("measure", measures)):
+        written = [str(entry.measure) for entry in self.entries]
+        for what, values in (("name", names), ("measure", written)):
             again = next((value for value in values if values.count(value) > 1), None)
             if again is not None:
-                msg = f"profile {self.name!r}: the {what} {str(again)!r} stands twice; each stands once"
+                msg = f"profile {self.name!r}: the {what} {again!r} stands twice; each stands once"
                 raise ParamError(msg)
-        object.__setattr__(self, "measures", tuple(measures))
+        object.__setattr__(self, "measures", tuple(entry.measure for entry in self.entries))
 
     def to_toml(self) -> str:
         """Return the text of a file that :func:`load_profile` reads as this profile."""

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 PLACES = 4
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Heads, rows of texts and numbers, and lines that stand below the table where people read it."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str | float]]
-    below: Sequence[str] = field(default=())
+    below: Sequence[str] = ()
     places: int = PLACES
 
     def cells(self) -> list[list[str]]:

@@ -7,9 +7,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from permed_measures.errors import HostError, InputError, ParamError, require
 
@@ -77,8 +76,7 @@ def bytes_of(size: str) -> int:
     return int(number * (_BINARY_UNITS if written[3] else _UNITS)[unit])
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """One engine, ready to read."""
 
     name: str
