@@ -66,6 +66,27 @@ def test_parquet_in_an_engine(files, corpus, capsys, options):
     assert means(capsys, files / "qrels.parquet", files / "run.parquet", *options) == expected(corpus)
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_columns_can_be_named(tmp_path, corpus, capsys, engine):
+    qrels, run = tmp_path / "qrels.parquet", tmp_path / "run.parquet"
+    table_of(corpus.qrels, "gain").rename({"query_id": "question", "doc_id": "p.id"}).write_parquet(qrels)
+    table_of(corpus.run, "logit").rename({"query_id": "question", "doc_id": "p.id"}).write_parquet(run)
+    assert main(["eval", str(qrels), str(run), "--engine", engine]) == 2
+    assert "qrels: the table has no column 'query_id'" in capsys.readouterr().err
+    named = ("--qrels-columns", "question,p.id,gain", "--run-columns", "question, p.id, logit")
+    assert means(capsys, qrels, run, "--engine", engine, *named) == expected(corpus)
+
+
+def test_columns_are_three_and_of_tables(files, tmp_path, capsys):
+    given = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet")]
+    assert main([*given, "--run-columns", "query_id,doc_id"]) == 2
+    assert "'query_id,doc_id': give three names with commas between them" in capsys.readouterr().err
+    text = tmp_path / "run.txt"
+    text.write_text("q Q0 d 1 0.5 tag\n")
+    assert main(["eval", given[1], str(text), "--run-columns", "a,b,c"]) == 2
+    assert "--run-columns is for runs in an engine" in capsys.readouterr().err
+
+
 def test_parquet_is_evaluated_in_duckdb_by_itself(files, capsys, monkeypatch):
     asked = []
     real = opened

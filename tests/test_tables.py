@@ -20,6 +20,8 @@ from permed_measures.tables import known_measures
 from tests.table_cases import measures, together
 
 QRELS, RUN = ("query_id", "doc_id", "relevance"), ("query_id", "doc_id", "score")
+IN_ORDER = ("polars", "pandas")
+"""Engines whose tables have an order of rows."""
 engines = pytest.mark.parametrize("engine", TABLES)
 
 
@@ -218,8 +220,13 @@ def test_duplicates_keep_the_highest_or_the_first(engine):
     ]
     first = evaluate_tables(*repeated(engine, order=True), "RR AP", duplicates="first", row_order="at")
     assert rows(first) == [{"query_id": "q", "RR": 0.5, "AP": 0.5}]  # its first row scores 1.0, below b's 2.0
-    with pytest.raises(ParamError, match="rows of a table have no order; name the column"):
-        evaluate_tables(*repeated(engine), "RR", duplicates="first")
+    with pytest.raises(ParamError, match="first': neither table has 'hour'; name the column"):
+        evaluate_tables(*repeated(engine, order=True), "RR AP", duplicates="first", row_order="hour")
+    if engine in IN_ORDER:
+        assert rows(evaluate_tables(*repeated(engine), "RR AP", duplicates="first")) == rows(first)
+    else:
+        with pytest.raises(ParamError, match="rows of these tables have no order; name the column"):
+            evaluate_tables(*repeated(engine), "RR", duplicates="first")
 
 
 def test_duplicate_judgements_are_found_too():

@@ -1,4 +1,4 @@
-"""The options that name the format of qrels and runs, the same for every command that reads them."""
+"""The options that say how qrels and runs are written, the same for every command that reads them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,34 @@ def format_options(command: CommandT) -> CommandT:
         told = "[default: told by content and suffix]"
         command = click.option(name, type=click.Choice(list(FORMATS)), help=told)(command)
     return command
+
+
+def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = tuple(name.strip() for name in value.split(","))
+    if len(names) != 3 or not all(names):  # noqa: PLR2004  (query, document, number)
+        msg = f"{value!r}: give three names with commas between them, such as query_id,doc_id,score"
+        raise click.BadParameter(msg, ctx, param)
+    return names
+
+
+def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]:
+    """Give a command the options --qrels-columns and --run-columns."""
+
+    def with_options(command: CommandT) -> CommandT:
+        for what in ("run", "qrels"):  # click shows first what is added last
+            command = click.option(
+                f"--{what}-columns",
+                callback=_three_names,
+                metavar="Q,D,N",
+                default=defaults.get(what),
+                show_default=True,
+                help=told,
+            )(command)
+        return command
+
+    return with_options
 
 
 def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what stands there)

@@ -13,7 +13,7 @@ import click
 
 from permed_measures import tables
 from permed_measures.cli import _tables
-from permed_measures.cli._formats import format_options, qrels_in, run_in
+from permed_measures.cli._formats import column_options, format_options, qrels_in, run_in
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.inputs import as_qrels
@@ -39,6 +39,7 @@ _LONG_WORK = 32 << 20
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @format_options
+@column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for parquet runs]")
 @click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
 @click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
@@ -57,6 +58,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     queries: str | None,
     qrels_format: str | None,
     run_format: str | None,
+    qrels_columns: tuple[str, str, str] | None,
+    run_columns: tuple[str, str, str] | None,
     engine: str | None,
     master: str | None,
     memory_limit: str | None,
@@ -90,6 +93,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     with _progress(runs) as done:
         if engine is None:
             _check_no_engine(master=master, memory_limit=memory_limit, duplicates=duplicates)
+            _check_no_engine(qrels_columns=qrels_columns, run_columns=run_columns)
             judged = as_qrels(qrels_in(qrels, qrels_format))
             for name, path in _named(runs).items():
                 found[name] = evaluate(judged, run_in(path, run_format), asked, **options)
@@ -100,6 +104,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 if not isinstance(judged, str) or not is_parquet(judged):
                     judged = as_qrels(judged)  # once, for all runs
                 options |= {"duplicates": duplicates or "error", "by_query": by_query}
+                options |= {"qrels_columns": qrels_columns, "run_columns": run_columns}
                 for name, path in _named(runs).items():
                     found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
                     done(name)
@@ -130,7 +135,7 @@ def _engine_for(
     return "duckdb" if datasets or all(measure.NAME in known for measure in labels) else None
 
 
-def _check_no_engine(**options: str | None) -> None:
+def _check_no_engine(**options: str | tuple[str, ...] | None) -> None:
     for name, value in options.items():
         if value is not None:
             where = "parquet and measures that tables have, or whatever you give with --engine"

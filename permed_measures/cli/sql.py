@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from permed_measures import tables
+from permed_measures.cli._formats import column_options
 from permed_measures.output import write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
 
@@ -26,10 +27,7 @@ from permed_measures.profiles import PROFILES, QUERY_SETS
 )
 @click.option("--qrels", default="qrels", show_default=True, metavar="TABLE", help="Where the judgements are.")
 @click.option("--run", default="run", show_default=True, metavar="TABLE", help="Where the scores are.")
-@click.option(
-    "--qrels-columns", default="query_id,doc_id,relevance", show_default=True, metavar="NAMES", help="Three names."
-)
-@click.option("--run-columns", default="query_id,doc_id,score", show_default=True, metavar="NAMES", help="Three names.")
+@column_options("Query, document, number.", qrels="query_id,doc_id,relevance", run="query_id,doc_id,score")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @click.option(
@@ -44,8 +42,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     part: str,
     qrels: str,
     run: str,
-    qrels_columns: str,
-    run_columns: str,
+    qrels_columns: tuple[str, str, str],
+    run_columns: tuple[str, str, str],
     min_relevance: float | None,
     queries: str | None,
     duplicates: str,
@@ -66,8 +64,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
         part=part,
         qrels=qrels,
         run=run,
-        qrels_columns=_names(qrels_columns),
-        run_columns=_names(run_columns),
+        qrels_columns=qrels_columns,
+        run_columns=run_columns,
         min_relevance=min_relevance,
         queries=queries,
         duplicates=duplicates,
@@ -76,11 +74,3 @@ def command(  # noqa: PLR0913  (one parameter per option)
         click.echo(sql)
     else:
         write_whole(output, sql + "\n")
-
-
-def _names(text: str) -> tuple[str, str, str]:
-    names = [name.strip() for name in text.split(",")]
-    if len(names) != 3 or not all(names):  # noqa: PLR2004  (query, document, number)
-        msg = f"{text!r}: give three names with commas between them, such as query_id,doc_id,score"
-        raise click.UsageError(msg)
-    return names[0], names[1], names[2]

@@ -106,6 +106,20 @@ def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
     return _lazy(nw.to_native(rows).project(f"*, hash({QUERY}, {DOC}) AS {HASH}, 1 AS {ONE}"))
 
 
+def with_row_numbers(
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any],
+) -> tuple[nw.DataFrame[Any] | nw.LazyFrame[Any], str | None]:
+    """Add the number of each row where rows have an order, in memory and in Polars; return the name too, or None."""
+    name = "row_number"
+    while name in frame.collect_schema():
+        name += "_"
+    if isinstance(frame, nw.DataFrame):
+        return frame.with_row_index(name), name
+    if frame.implementation.is_polars():
+        return _lazy(nw.to_native(frame).with_row_index(name)), name
+    return frame, None
+
+
 def fetch(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     """Return the rows, in the engine's own way where it has one: Narwhals would take Arrow along."""
     native = nw.to_native(frame)

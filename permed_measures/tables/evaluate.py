@@ -53,10 +53,11 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     lazy table stays lazy: nothing but the check of the input is computed before you ask for the values.
 
     ``duplicates`` says what a second row of the same query and document means: an ``'error'``, keep the ``'max'``, or
-    keep the ``'first'`` by the column ``row_order``. ``nan_scores`` may be an ``'error'``, be ``'drop'``ped, or stand
-    ``'last'``. ``check_input=False`` leaves out the check, which reads both tables once: for tables that were checked
-    before, see :func:`inspect_tables`. ``measures``, ``profile``, ``min_relevance`` and ``queries`` are as of
-    :func:`~permed_measures.evaluate`; where means run over other queries than rows are there, a value is null.
+    keep the ``'first'`` by the column ``row_order`` (rows of Polars and pandas have an order without). ``nan_scores``
+    may be an ``'error'``, be ``'drop'``ped, or stand ``'last'``. ``check_input=False`` leaves out the check, which
+    reads both tables once: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
+    ``min_relevance`` and ``queries`` are as of :func:`~permed_measures.evaluate`; where means run over other queries
+    than rows are there, a value is null.
 
     >>> import polars
     >>> qrels = polars.DataFrame({"query_id": ["p", "q", "q"], "doc_id": ["a", "a", "b"], "relevance": [1, 2, 1]})
@@ -133,12 +134,14 @@ class Pipeline:
         if row_order is not None and duplicates != "first":
             msg = f"row_order={row_order!r} is for duplicates='first'; duplicates={duplicates!r} asks for no order"
             raise ParamError(msg)
-        judged = as_table(qrels, "qrels", qrels_columns, row_order)
-        returned = as_table(run, "run", run_columns, row_order)
-        if duplicates == "first" and judged.row_order is None and returned.row_order is None:
+        in_order = duplicates == "first"
+        judged = as_table(qrels, "qrels", qrels_columns, row_order=row_order, in_order=in_order)
+        returned = as_table(run, "run", run_columns, row_order=row_order, in_order=in_order)
+        if in_order and judged.row_order is None and returned.row_order is None:
+            none = "rows of these tables have no order" if row_order is None else f"neither table has {row_order!r}"
             msg = (
-                "duplicates='first': rows of a table have no order; name the column that orders them with row_order=, "
-                "or keep the highest with duplicates='max'"
+                f"duplicates='first': {none}; name the column that orders them with row_order=, or keep the highest "
+                "with duplicates='max'"
             )
             raise ParamError(msg)
         check_same_kind(judged, returned)

@@ -36,6 +36,8 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     min_relevance: float | None = None,
     queries: str | None = None,
     duplicates: str = "error",
+    qrels_columns: tuple[str, str, str] | None = None,
+    run_columns: tuple[str, str, str] | None = None,
     by_query: bool = False,
 ) -> Evaluation:
     """Evaluate; values of single queries leave the engine only where they are asked for."""
@@ -49,6 +51,8 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
             min_relevance=min_relevance,
             queries=queries,
             duplicates=duplicates,
+            qrels_columns=qrels_columns,
+            run_columns=run_columns,
         )
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()

@@ -9,7 +9,7 @@ import narwhals as nw
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
-from permed_measures.tables.engines import compare_bytes, with_plain_names, with_true_nan
+from permed_measures.tables.engines import compare_bytes, with_plain_names, with_row_numbers, with_true_nan
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
 
 DUPLICATES = ("error", "first", "max")
@@ -38,8 +38,15 @@ class InputTable:
         return _KINDS[self.what][2]
 
 
-def as_table(native: Any, what: str, columns: tuple[str, ...] | None, row_order: str | None) -> InputTable:  # noqa: ANN401
-    """Recognise a table and its columns."""
+def as_table(
+    native: Any,  # noqa: ANN401  (any table that Narwhals knows)
+    what: str,
+    columns: tuple[str, ...] | None = None,
+    *,
+    row_order: str | None = None,
+    in_order: bool = False,
+) -> InputTable:
+    """Recognise a table and its columns; ``in_order`` asks for an order of its rows where no column gives one."""
     try:
         frame = nw.from_native(native)
     except TypeError:
@@ -48,6 +55,8 @@ def as_table(native: Any, what: str, columns: tuple[str, ...] | None, row_order:
             "pandas or PySpark frame, or an Ibis table (dicts and files are for evaluate())"
         )
         raise InputError(msg) from None
+    if in_order and row_order is None:
+        frame, row_order = with_row_numbers(frame)
     eager = isinstance(frame, nw.DataFrame)
     lazy = frame.lazy() if isinstance(frame, nw.DataFrame) else frame
     if eager and lazy.implementation.is_pyarrow():
@@ -95,7 +104,7 @@ def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None) 
             also = f" (nor {', '.join(names[1:])})" if names[1:] else ""
             msg = (
                 f"{what}: the table has no column {names[0]!r}{also}; it has {', '.join(schema)}: name the three with "
-                f"{what}_columns=('query_id', 'doc_id', {_KINDS[what][0]!r})"
+                f"{what}_columns=('query_id', 'doc_id', {_KINDS[what][0]!r}) (in the shell --{what}-columns)"
             )
             raise InputError(msg)
         picked.append(name)

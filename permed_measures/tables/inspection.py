@@ -90,7 +90,7 @@ def inspect_tables(
     >>> facts.duplicates, facts.only_run, facts.missing
     (1, 1, 1)
     """
-    judged, returned = as_table(qrels, "qrels", qrels_columns, None), as_table(run, "run", run_columns, None)
+    judged, returned = as_table(qrels, "qrels", qrels_columns), as_table(run, "run", run_columns)
     check_same_kind(judged, returned)
     facts = inspect(judged, returned)
     try:

@@ -115,7 +115,7 @@ def _check_sql(
 ) -> str:
     statements = []
     for unbound, what, columns in tables:
-        table = as_table(unbound, what, columns, None)
+        table = as_table(unbound, what, columns)
         said = [f"rows of the {what} that make values wrong: none should be"]
         statements.append(_written(ibis, nw.to_native(faulty_rows(table)), dialect, said))
         for ours in filter(None, map(own, measures)) if what == "qrels" else ():
