@@ -7,7 +7,28 @@ import re
 
 from ir_measures import Measure
 
+from permed_measures.delegate import delegates
 from permed_measures.measures import own
+
+_STANDARD = {
+    "P": "Relevant documents in the top k, divided by k, also where fewer were returned",
+    "R": "Relevant documents in the top k, divided by all relevant ones",
+    "AP": "The precisions at the ranks of the relevant documents, summed, divided by the number of all relevant ones",
+    "RR": "1 / rank of the first relevant document",
+    "Rprec": "Precision at rank R, the number of all relevant documents",
+    "Success": "1 if a relevant document is in the top k, else 0",
+    "Bpref": "How seldom judged non-relevant documents stand before relevant ones; unjudged documents do not count",
+    "infAP": "Average precision, estimated where only a sample of the pool is judged (grade -1: in the pool, unjudged)",
+    "IPrec": "The highest precision at any rank where the recall is at least the one given",
+    "SetP": "Relevant documents returned, divided by all returned",
+    "SetR": "Relevant documents returned, divided by all relevant ones",
+    "SetF": "The harmonic mean of SetP and SetR, weighted by beta",
+    "SetAP": "SetP times SetR",
+    "NumRet": "How many documents were returned; with rel, how many relevant ones",
+    "NumRel": "How many documents are relevant",
+    "NumQ": "How many queries there are",
+}
+"""What pytrec_eval computes, by ir_measures' names: what ir_measures says of AP is also true of AP within the list."""
 
 _EMPHASIS = re.compile(r"\*(\w(?:[^*]*\w)?)\*")
 
@@ -27,7 +48,16 @@ def description(measure: Measure) -> str:
 
 
 def definition(measure: Measure) -> str:
-    """Return the first sentence of a measure's docstring."""
+    """Say in a sentence what a measure is: ours for pytrec_eval's measures, else the first of its docstring.
+
+    >>> from ir_measures import AP, ERR
+    >>> definition(AP @ 10).partition(",")[2]
+    ' summed, divided by the number of all relevant ones'
+    >>> definition(ERR @ 10)
+    'The Expected Reciprocal Rank (ERR)'
+    """
+    if own(measure) is None and delegates(measure):
+        return _STANDARD[measure.NAME]
     words = plain(" ".join(description(measure).partition("\n\n")[0].split()))
     return re.split(r"(?<=\w\w[.)])\s", words, maxsplit=1)[0].strip().rstrip(".")
 

@@ -11,6 +11,7 @@ import pytest
 from ir_measures import AP, P, nDCG
 
 from permed_measures import GWAP, Coverage, InputError, ListAP, ListNDCG, ParamError, evaluate, parse
+from permed_measures.definitions import definition
 from permed_measures.measures import DEFINED, parse_all, parse_trec_name
 from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
@@ -234,6 +235,15 @@ def test_a_grade_above_max_rel_is_never_silent():
 def test_a_relevant_grade_without_a_weight_is_named():
     with pytest.raises(InputError, match=r"query 'q', document 'b': grade 3 has no weight; .* knows the grades 1, 2"):
         value(GWAP(weights={1: 0.5, 2: 1.0}), {"q": {"a": 1, "b": 3}}, {"q": ["a"]})
+
+
+@pytest.mark.parametrize("measure", ir_measures.measures.registry.values(), ids=str)
+def test_every_measure_says_what_it_is(measure):
+    said = definition(measure)
+    assert said
+    assert "\n" not in said
+    # what ir_measures says of AP, "the mean of the precision scores at each relevant item returned", is ListAP
+    assert measure.NAME != "AP" or "divided by the number of all relevant ones" in said
 
 
 def test_a_label_is_for_tables():
