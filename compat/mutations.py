@@ -318,7 +318,7 @@ MUTATIONS = (
         "level = 1 if threshold else max(1, math.ceil(self.rel))",
         "level = 1",
     ),
-    Mutation("delegate: missed documents forgotten", "delegate.py", "missed = ranking.missed\n", "missed = []\n"),
+    Mutation("delegate: missed documents forgotten", "delegate.py", "enumerate(ranking.missed)", "enumerate([])"),
     Mutation(
         "delegate: judged_only forgotten",
         "delegate.py",

@@ -134,7 +134,8 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
                 raise InputError(msg)
     wanted = set(query_ids)
     ordered = {
-        query_id: {doc_id: float(-place) for place, doc_id in enumerate(_list_of(returned))}
+        # above 0, as Compat takes a document that was not returned for one of score 0
+        query_id: {doc_id: float(len(returned) - place) for place, doc_id in enumerate(_list_of(returned))}
         for query_id, returned in run.items()
         if query_id in wanted and query_id in qrels and returned
     }

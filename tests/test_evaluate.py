@@ -282,3 +282,12 @@ def test_runtime_measures_of_ir_measures():
         first: 2.0,
         GWAP(max_rel=1): 1.0,
     }
+
+
+@pytest.mark.parametrize("name", ["Compat", "Compat(p=0.8)", "Compat(p=0.8,normalize=False)", "Accuracy", "Accuracy@5"])
+def test_what_ir_measures_computes_is_what_it_says_where_relevant_documents_are_missing(name):
+    measure = ir_measures.parse_measure(name)
+    qrels = {"q": {"a": 1, "b": 1, "c": 2, "d": 0, "e": 2}, "r": {"a": 1, "b": 1}}
+    run = {"q": {"x": 9.0, "b": 8.0, "d": 7.0, "c": 6.0, "y": 5.0}, "r": {"b": 2.0}}
+    theirs = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)}
+    assert evaluate(qrels, run, [measure]).columns[measure] == pytest.approx(theirs, abs=1e-12)
