@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any, cast
 
 import ir_measures
@@ -132,16 +133,18 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
                     "which takes whole grades only"
                 )
                 raise InputError(msg)
-    wanted = set(query_ids)
-    ordered = {
+    asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
+    judged, ordered = {}, {}
+    # queries and documents by number: gdeval, which computes ERR, takes no other queries
+    for number, query_id in asked.items():
+        returned = list(_list_of(run[query_id]))
+        names = {doc_id: f"d{n}" for n, doc_id in enumerate({**dict.fromkeys(returned), **qrels[query_id]}, 1)}
+        judged[number] = {names[doc_id]: grade for doc_id, grade in qrels[query_id].items()}
         # above 0, as Compat takes a document that was not returned for one of score 0
-        query_id: {doc_id: float(len(returned) - place) for place, doc_id in enumerate(_list_of(returned))}
-        for query_id, returned in run.items()
-        if query_id in wanted and query_id in qrels and returned
-    }
+        ordered[number] = {names[doc_id]: float(len(returned) - place) for place, doc_id in enumerate(returned)}
     try:
-        found = {m.query_id: float(m.value) for m in ir_measures.iter_calc([measure], dict(qrels), ordered)}
-    except (ValueError, AssertionError) as error:
+        found = {asked[m.query_id]: float(m.value) for m in ir_measures.iter_calc([measure], judged, ordered)}
+    except (ValueError, AssertionError, ArithmeticError, SubprocessError) as error:
         raise ParamError(f"ir_measures cannot compute {measure}: {error}") from error
     return [found.get(query_id, 0.0) for query_id in query_ids]
 

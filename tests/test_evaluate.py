@@ -284,10 +284,30 @@ def test_runtime_measures_of_ir_measures():
     }
 
 
-@pytest.mark.parametrize("name", ["Compat", "Compat(p=0.8)", "Compat(p=0.8,normalize=False)", "Accuracy", "Accuracy@5"])
+@pytest.mark.parametrize("name", ["Compat", "Compat(p=0.8)", "Compat(p=0.8,normalize=False)", "Judged@2"])
 def test_what_ir_measures_computes_is_what_it_says_where_relevant_documents_are_missing(name):
     measure = ir_measures.parse_measure(name)
     qrels = {"q": {"a": 1, "b": 1, "c": 2, "d": 0, "e": 2}, "r": {"a": 1, "b": 1}}
     run = {"q": {"x": 9.0, "b": 8.0, "d": 7.0, "c": 6.0, "y": 5.0}, "r": {"b": 2.0}}
     theirs = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)}
     assert evaluate(qrels, run, [measure]).columns[measure] == pytest.approx(theirs, abs=1e-12)
+
+
+def test_an_error_within_ir_measures_is_named():
+    with pytest.raises(ParamError, match="ir_measures cannot compute Accuracy: float division by zero"):
+        evaluate({"q": {"a": 1}}, {"q": ["a"]}, "Accuracy")  # nothing that is not relevant
+
+
+def test_err_is_computed_for_any_query_and_document_id():
+    qrels = {"1": {"1": 1, "2": 2, "3": 0}, "2": {"1": 4}}
+    run = {"1": {"2": 3.0, "4": 2.0, "1": 1.0}, "2": {"1": 1.0}}
+    theirs = {metric.query_id: metric.value for metric in ir_measures.iter_calc([ir_measures.ERR @ 5], qrels, run)}
+    named = {"1": "a-b", "2": "q"}
+    ours = evaluate(
+        {named[q]: {f"d {d}": grade for d, grade in grades.items()} for q, grades in qrels.items()},
+        {named[q]: {f"d {d}": score for d, score in scores.items()} for q, scores in run.items()},
+        "ERR@5",
+    )
+    assert ours.columns[ir_measures.ERR @ 5] == {named[query_id]: value for query_id, value in theirs.items()}
+    with pytest.raises(ParamError, match="ir_measures cannot compute ERR@5"):  # gdeval takes grades up to 4
+        evaluate({"q": {"a": 7}}, {"q": ["a"]}, "ERR@5")
