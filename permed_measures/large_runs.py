@@ -167,7 +167,7 @@ def _parquet(source: Source, connection: Any) -> Iterator[_Rows]:  # noqa: ANN40
             query, doc, score = parquet.columns(connection, source, path, "run")
         except InputError as error:
             raise _Doubt from error
-        yield _Rows(_select(query, doc, score, f"read_parquet({_text(path)})"), _faults())
+        yield _Rows(_select(query, doc, score, parquet.FILE.replace("?", _text(path))), _faults())
 
 
 @contextmanager

@@ -23,7 +23,7 @@ import numpy as np
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
 from permed_measures.measures.base import canonical
 from permed_measures.readers.json_text import as_id, loads
-from permed_measures.readers.parquet import plain_path, quoted
+from permed_measures.readers.parquet import FILE, plain_path, quoted
 from permed_measures.readers.source import Source, shown
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def _read_parquet(source: Source) -> Table:
     def select(what: str) -> list[Any]:
         try:
             with plain_path(source.path) as path, duckdb.connect() as connection:
-                return connection.execute(f"{what} FROM read_parquet(?)", [path]).fetchall()  # type: ignore[no-any-return]  # DuckDB's rows
+                return connection.execute(f"{what} FROM {FILE}", [path]).fetchall()  # type: ignore[no-any-return]  # DuckDB's rows
         except duckdb.Error as error:
             raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
 

@@ -17,8 +17,9 @@ import polars as pl
 import pytest
 
 from compat.corpora import CORPORA
-from permed_measures import ParamError, evaluate, evaluate_tables
+from permed_measures import InputError, ParamError, evaluate, evaluate_tables
 from permed_measures.cli import main as run_tool
+from permed_measures.tables import evaluate_files
 from permed_measures.tables.sessions import bytes_of, opened
 
 MEASURES = "GWAP@10 nDCG@5 P@1 AP ListNDCG@3"
@@ -72,7 +73,7 @@ def test_columns_can_be_named(tmp_path, corpus, capsys, engine):
     table_of(corpus.qrels, "gain").rename({"query_id": "question", "doc_id": "p.id"}).write_parquet(qrels)
     table_of(corpus.run, "logit").rename({"query_id": "question", "doc_id": "p.id"}).write_parquet(run)
     assert main(["eval", str(qrels), str(run), "--engine", engine]) == 2
-    assert "qrels: the table has no column 'query_id'" in capsys.readouterr().err
+    assert f"{qrels}: the table has no column 'query_id'" in capsys.readouterr().err
     named = ("--qrels-columns", "question,p.id,gain", "--run-columns", "question, p.id, logit")
     assert means(capsys, qrels, run, "--engine", engine, *named) == expected(corpus)
 
@@ -112,7 +113,7 @@ def test_folders_partitions_and_patterns(files, corpus, capsys, engine):
         part.write_parquet(folder / "part-0 [1].parquet")  # a name that is a pattern itself
     (files / "runs" / "_temporary").mkdir()
     (files / "runs" / "_temporary" / "half.parquet").write_bytes(b"PAR1 half written")
-    for run in (files / "runs", files / "runs" / "day=*" / "*.parquet"):
+    for run in (files / "runs", files / "runs" / "day=*" / "*.parquet", files / "runs" / "**" / "*.parquet"):
         assert means(capsys, files / "qrels.parquet", run, "--engine", engine) == expected(corpus)
 
 
@@ -184,6 +185,11 @@ def test_notes_are_those_of_evaluate(files, capsys):
         (("qrels.parquet", "empty"), "empty: the folder holds no .parquet file"),
         (("qrels.parquet", "broken.parquet"), "broken.parquet: duckdb cannot evaluate it"),
         (("qrels.parquet", "broken.parquet", "--engine", "polars"), "broken.parquet: polars cannot evaluate it"),
+        (("broken.parquet", "run.parquet"), ": broken.parquet: duckdb cannot evaluate it"),
+        (("broken.parquet", "run.parquet", "--engine", "polars"), ": broken.parquet: polars cannot evaluate it"),
+        (("qrels.parquet", "run.parquet", "--memory-limit", "99999999999TB"), "DuckDB does not take a memory limit of"),
+        (("three.json", "run.parquet", "--engine", "duckdb"), "three.json: query 'q', document 'a': grade 3 is above"),
+        (("qrels.json", "run.parquet", "--queries", "both", "--engine", "polars"), "run.parquet: no query to evaluate"),
         (
             ("qrels.parquet", "twice.parquet"),
             "twice.parquet: 1 duplicates (query 'q', document 'a'); keep one row each",
@@ -206,10 +212,11 @@ def test_what_is_wrong_is_said(files, capsys, monkeypatch, arguments, message):
     )
     (files / "qrels.json").write_text('{"q": {"a": 1}}')
     (files / "run.json").write_text('{"q": {"a": 1.0}}')
+    (files / "three.json").write_text('{"q": {"a": 3}}')
     if "Bpref" in arguments:
         (files / "empty" / "run.parquet").write_bytes((files / "run.parquet").read_bytes())
     assert main(["eval", *arguments]) == 2
-    assert message.replace("'q'", repr(query)) in capsys.readouterr().err
+    assert (message if "three" in message else message.replace("'q'", repr(query))) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("writer", ["polars", "pyarrow"])
@@ -274,14 +281,105 @@ def test_spark_writes_folders_called_parquet(files, capsys):
             assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 0.5}
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_a_query_that_a_folder_is_named_for_is_text(files, capsys, engine):
-    table_of({"01": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
-    (files / "runs" / "query_id=01").mkdir(parents=True)
-    pl.DataFrame({"doc_id": ["a"], "score": [1.0]}).write_parquet(files / "runs" / "query_id=01" / "x.parquet")
-    arguments = ["eval", str(files / "qrels.parquet"), str(files / "runs"), "-m", "RR", "--format", "json"]
-    assert main([*arguments, "--engine", engine]) == 0
+def test_all_of_this_folder(files, capsys, monkeypatch):
+    """The pattern finds the folder itself, too."""
+    (files / "runs").mkdir()
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    table_of({"q": {"a": 1.0}}, "score").write_parquet(files / "runs" / "a.parquet")
+    monkeypatch.chdir(files / "runs")
+    assert main(["eval", str(files / "qrels.parquet"), "./**", "-m", "RR", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 1.0}
+
+
+def folders_for_queries(folder):
+    """Write a run of the queries 01 and 1, each a folder: 01 has a first, 1 has it second."""
+    table_of({"01": {"a": 1}, "1": {"a": 1}}, "relevance").write_parquet(folder / "qrels.parquet")
+    for query, docs in {"01": ["a", "b"], "1": ["b", "a"]}.items():
+        (folder / "runs" / f"query_id={query}").mkdir(parents=True)
+        rows = pl.DataFrame({"doc_id": docs, "score": [2.0, 1.0]})
+        rows.write_parquet(folder / "runs" / f"query_id={query}" / "x.parquet")
+    return {
+        "runs": {"01": 1.0, "1": 0.5},
+        "runs/query_id=*": {"01": 1.0, "1": 0.5},
+        "runs/*/*.parquet": {"01": 1.0, "1": 0.5},
+        "runs/query_id=01": {"01": 1.0, "1": 0.0},
+        "runs/query_id=1/x.parquet": {"01": 0.0, "1": 0.5},
+    }
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_query_that_a_folder_is_named_for_is_text(files, engine):
+    with opened(engine) as session:
+        for run, column in folders_for_queries(files).items():
+            found = evaluate_files(session, str(files / "qrels.parquet"), str(files / run), "RR", by_query=True)
+            assert list(found.columns.values()) == [column], run
+
+
+@pytest.mark.parametrize("options", [[], ["--engine", "polars"], ["-m", "Bpref"]], ids=str)
+def test_a_folder_does_not_replace_the_column_of_a_file(files, capsys, options):
+    """Without the folder, b is below a; with its score for both, b would stand first. Bpref is for the plain reader."""
+    folder = files / "score=7" / "day=1"
+    folder.mkdir(parents=True)
+    table_of({"q": {"a": 1, "b": 0}}, "relevance").write_parquet(files / "qrels.parquet")
+    table_of({"q": {"a": 2.0, "b": 1.0}}, "score").write_parquet(folder.parent / "run.parquet")
+    table_of({"q": {"a": 2.0, "b": 1.0}}, "score").write_parquet(folder / "run.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), "-m", "RR", "--format", "json", *options]
+    assert main([*arguments, str(folder.parent / "run.parquet")]) == 0
+    assert set(json.loads(capsys.readouterr().out)["metrics"].values()) == {1.0}
+    if "-m" not in options:  # the day is a column, the score cannot be two
+        assert main([*arguments, str(folder)]) == 2
+        assert "a folder is named score=…, and the files have a column 'score' too" in capsys.readouterr().err
+
+
+def test_files_of_one_table_may_have_other_types_and_more_columns(files, capsys):
+    """In a later file 0.6 is not rounded because the first one has whole numbers."""
+    (files / "runs").mkdir()
+    table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1]}).write_parquet(files / "runs" / "1.parquet")
+    second = pl.DataFrame({"score": [0.6], "day": [1], "doc_id": ["z"], "query_id": ["q"]})
+    second.write_parquet(files / "runs" / "2.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "runs"), "-m", "RR", "--format", "json"]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 1.0}
+    assert main([*arguments, "--engine", "polars"]) == 2  # it says so
+    assert "polars cannot evaluate them" in capsys.readouterr().err
+    first = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0]})
+    first.write_parquet(files / "runs" / "1.parquet")
+    assert main([*arguments, "--engine", "polars"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 1.0}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_damaged_files_are_errors(files, corpus, engine):
+    """Whatever byte is wrong, an engine raises an error that we know, or finds nothing wrong."""
+    whole = (files / "run.parquet").read_bytes()
+    path = files / "damaged.parquet"
+    said = []
+    with opened(engine) as session:
+        for place in range(4, len(whole), max(1, len(whole) // 150)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
+            try:
+                evaluate_files(session, corpus.qrels, str(path), "RR")
+            except InputError as error:
+                said.append(str(error))
+    assert len(said) > 10
+    assert all("damaged" in text for text in said)
+
+
+def test_the_format_of_a_folder_may_be_named(files, corpus, capsys):
+    (files / "runs").mkdir()
+    shutil.copy(files / "run.parquet", files / "runs" / "run.parquet")
+    options = ("--run-format", "parquet", "--qrels-format", "parquet")
+    assert means(capsys, files / "qrels.parquet", files / "runs", *options) == expected(corpus)
+    (files / "run.txt").write_text("q Q0 d 1 0.5 tag\n")
+    assert main(["eval", str(files / "qrels.parquet"), str(files / "run.txt"), "--run-format", "parquet"]) == 2
+    assert "run.txt: not readable as parquet" in capsys.readouterr().err
+
+
+def test_no_name_is_no_folder(files, capsys, monkeypatch):
+    monkeypatch.chdir(files)  # where parquet lies
+    assert main(["eval", "qrels.parquet", "", "-m", "RR"]) == 2
+    assert "the name of a file is empty: is a variable of the shell not set?" in capsys.readouterr().err
 
 
 def test_names_of_a_profile_are_free(files, capsys):
@@ -340,6 +438,48 @@ def test_sql_is_printed_and_runs(tmp_path, capsys, corpus):
     assert (tmp_path / "check.sql").read_text().count("SELECT") >= 2
     assert main(["sql", "--dialect", "nothing"]) == 2
     assert main(["sql", "--run-columns", "a,b"]) == 2
+
+
+IN_SPARK = """
+import json, sys
+from permed_measures import InputError
+from permed_measures.tables import evaluate_files
+from permed_measures.tables.sessions import opened
+
+found = {}
+with opened("spark", master="local[2]") as session:
+    for run in sys.argv[2:]:
+        try:
+            (found[run],) = evaluate_files(session, sys.argv[1], run, "RR", by_query=True).columns.values()
+        except InputError as error:
+            found[run] = str(error)
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(
+    find_spec("pyspark") is None, reason="pyspark is not installed: pip install 'permed-measures[spark]'"
+)
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17, which is not on this machine")
+def test_folders_and_broken_files_in_spark(files, monkeypatch):
+    monkeypatch.chdir(files)
+    wanted = folders_for_queries(files)
+    (files / "score=7").mkdir()
+    table_of({"1": {"b": 2.0, "a": 1.0}}, "score").write_parquet("score=7/run.parquet")
+    wanted["score=7/run.parquet"] = {"01": 0.0, "1": 0.5}
+    whole = (files / "run.parquet").read_bytes()
+    (files / "short.parquet").write_bytes(whole[:-20])
+    (files / "damaged.parquet").write_bytes(whole[:4] + bytes(byte ^ 0x5A for byte in whole[4:40]) + whole[40:])
+    command = [sys.executable, "-c", IN_SPARK, "qrels.parquet", *wanted, "short.parquet", "damaged.parquet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.pop("short.parquet").startswith("short.parquet: spark cannot evaluate it: ")
+    damaged = found.pop("damaged.parquet")
+    assert damaged.startswith("qrels.parquet and damaged.parquet: spark cannot evaluate them: ")
+    assert "\n" not in damaged
+    assert found == wanted
 
 
 @pytest.mark.full

@@ -248,6 +248,39 @@ def test_nan_scores_are_rejected_and_counted(engine):
     assert inspect_tables(*with_nan(engine)).nan_scores == 1
     for choice in ("drop", "last"):
         assert rows(evaluate_tables(*with_nan(engine), "P@1", nan_scores=choice)) == [{"query_id": "q", "P@1": 1.0}]
+    last = tables(engine, {"q": {"b": 1}}, {"q": {"a": -math.inf, "b": math.nan, "c": -1e38}})
+    assert rows(evaluate_tables(*last, "RR", nan_scores="last")) == [{"query_id": "q", "RR": 1 / 3}]
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table")  # Ibis 12 calls what DuckDB 2.0 will remove
+def test_nan_is_found_where_the_statistics_of_parquet_hide_it(tmp_path):
+    """DuckDB, asked by Ibis, takes isnan() of such a column for false."""
+    ibis = pytest.importorskip("ibis")
+    qrels, run = (str(tmp_path / name) for name in ("qrels.parquet", "run.parquet"))
+    pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]}).write_parquet(qrels)
+    pl.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a", "b"], "score": [1.0, math.nan]}).write_parquet(run)
+    connection = ibis.duckdb.connect()
+    with pytest.raises(InputError, match=r"run: 1 NaN scores \(query 'q', document 'b'\)"):
+        evaluate_tables(connection.read_parquet(qrels), connection.read_parquet(run), "RR")
+
+
+@engines
+def test_grades_that_are_left_out_are_not_checked(engine):
+    twice = pl.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a"] * 2, "relevance": [1.0, 9.0], "at": [1, 2]})
+    run = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0], "at": [1]})
+    found = evaluate_tables(*natives(engine, twice, run), "GWAP", duplicates="first", row_order="at")
+    assert rows(found) == [{"query_id": "q", "GWAP": 0.5}]
+    found = evaluate_tables(*natives(engine, twice, run), "GWAP(weights={9: 1.0})", duplicates="max")
+    assert rows(found)[0].popitem()[1] == 1.0
+
+
+@engines
+def test_parameters_may_be_longer_than_an_engines_numbers(engine):
+    found = rows(
+        evaluate_tables(*tables(engine, {"q": {"a": 1}}, {"q": {"a": 1.0}}), "GWAP(max_rel=1e301) P(rel=1e301)@1")
+    )
+    assert found[0].popitem()[1] == 0.0
+    assert found[0].popitem()[1] == pytest.approx(1e-301)
 
 
 def test_booleans_are_grades():
@@ -391,6 +424,24 @@ def test_wrong_requests_say_what_is_allowed():
         evaluate_tables(*lazy)
     with pytest.raises(ParamError, match="no column 'language' to group by"):
         table_means(evaluate_tables(*lazy, "P@1"), by="language")
+    with pytest.raises(ParamError, match="no column of 64-bit floats to take means of; the table has query_id, doc_id"):
+        table_means(lazy[0].select("query_id", "doc_id"))
+    (qrels, _), (_, run) = (tables("duckdb", {"q": {"a": 1}}, {"q": {"a": 1.0}}) for _ in range(2))
+    with pytest.raises(ParamError, match="relations of two DuckDB connections"):
+        evaluate_tables(qrels, run, "P@1")
+
+
+def test_an_empty_frame_has_columns_of_no_type():
+    qrels = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
+    run = pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
+    assert rows(evaluate_tables(qrels, run, "P@1")) == [{"query_id": "q", "P@1": 0.0}]
+
+
+def test_a_missing_grade_of_pandas_is_one_fault():
+    qrels = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [math.nan]})
+    run = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0]})
+    (fault,) = inspect_tables(qrels, run).faults
+    assert fault.kind == "infinite or NaN grades"
 
 
 @engines

@@ -55,6 +55,33 @@ def test_the_check_finds_what_makes_values_wrong():
     ]
 
 
+def test_the_check_knows_the_lowest_relevant_grade():
+    asked = {"part": "check", "qrels": "judged", "qrels_columns": ("topic", "doc_id", "relevance")}
+    connection = filled(duckdb.connect(), {"q": {"a": 1, "b": 2, "c": 3}}, {"q": {"a": 1.0}})
+    for lowest, wrong in ((1, ["a", "c"]), (2, ["c"])):
+        sql = to_sql("GWAP(weights={2: 1.0})", min_relevance=lowest, **asked).split(";")[1]
+        assert sorted(row[1] for row in connection.execute(sql).fetchall()) == wrong
+    with pytest.raises(ParamError, match="min_relevance=-5 is not allowed"):
+        to_sql("P@1", min_relevance=-5, **asked)
+    with pytest.raises(ParamError, match="Bpref has no expression for tables"):
+        to_sql("Bpref", **asked)
+
+
+def test_the_check_finds_nan_in_parquet(tmp_path):
+    path = str(tmp_path / "run.parquet")
+    duckdb.sql("SELECT 'q' AS query_id, 'a' AS doc_id, 'nan'::DOUBLE AS score").write_parquet(path)
+    connection = duckdb.connect()
+    connection.execute(f"CREATE VIEW run AS FROM '{path}'")
+    found = connection.execute(to_sql(part="check").split(";")[1]).fetchall()
+    assert [row[:2] for row in found] == [("q", "a")]
+
+
+def test_names_cannot_end_the_comment(tmp_path):
+    (tmp_path / "own.toml").write_text('[[measures]]\nmeasure = "P@1"\nname = "a\\nb"\n')
+    sql = to_sql(profile=tmp_path / "own.toml")
+    assert next(line for line in sql.splitlines() if not line.startswith("--")).startswith("WITH")
+
+
 @pytest.mark.parametrize("dialect", ["bigquery", "snowflake", "databricks", "spark", "postgres", "trino", "clickhouse"])
 def test_warehouses(dialect):
     sql = to_sql(profile="llm-judged", dialect=dialect, qrels="lake.eval.qrels", part="means")
@@ -63,6 +90,7 @@ def test_warehouses(dialect):
         sql = sql.replace(quote, "")
     assert "lake.eval.qrels" in sql
     assert ("has no 32-bit numbers" in sql) == (dialect in ("bigquery", "snowflake"))
+    assert ("has its name in capitals there" in sql) == (dialect == "snowflake")
 
 
 def test_wrong_requests_say_what_is_allowed():

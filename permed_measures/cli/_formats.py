@@ -7,7 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
-from permed_measures.readers import FORMATS, read_qrels, read_run
+from permed_measures.readers import FORMATS, parquet, read_qrels, read_run
+from permed_measures.tables.datasets import is_parquet
+
+PARQUET = parquet.NAME
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -50,9 +53,13 @@ def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]
 
 def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what stands there)
     """Return the qrels, or their path where the content tells the format."""
-    return path if form is None else read_qrels(path, form)
+    return path if _is_told(path, form) else read_qrels(path, form)
 
 
 def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (likewise)
     """Return the run, or its path where the content tells the format: a large file is then read as fast as can be."""
-    return path if form is None else read_run(path, form)
+    return path if _is_told(path, form) else read_run(path, form)
+
+
+def _is_told(path: str, form: str | None) -> bool:
+    return form is None or (form == PARQUET and is_parquet(path))

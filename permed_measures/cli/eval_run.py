@@ -13,13 +13,14 @@ import click
 
 from permed_measures import tables
 from permed_measures.cli import _tables
-from permed_measures.cli._formats import column_options, format_options, qrels_in, run_in
+from permed_measures.cli._formats import PARQUET, column_options, format_options, qrels_in, run_in
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.output import write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
-from permed_measures.tables.sessions import ENGINES, dataset, is_parquet, opened
+from permed_measures.tables.datasets import dataset, is_parquet
+from permed_measures.tables.sessions import ENGINES, opened
 
 _ALL = "all"
 _LONG_WORK = 32 << 20
@@ -106,6 +107,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 options |= {"duplicates": duplicates or "error", "by_query": by_query}
                 options |= {"qrels_columns": qrels_columns, "run_columns": run_columns}
                 for name, path in _named(runs).items():
+                    options["places"] = {"qrels": qrels, "run": path}
                     found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
                     done(name)
     shown = _rendered(found, form, by_query=by_query, places=places)
@@ -123,7 +125,7 @@ def _engine_for(
 ) -> str | None:
     """Return DuckDB for parquet, where all measures have an expression; files that a reader can read need none."""
     datasets = any(is_parquet(path) and not Path(path).is_file() for path in paths)
-    if run_format is not None or not (datasets or all(map(is_parquet, paths[1:]))):
+    if run_format not in (None, PARQUET) or not (datasets or all(map(is_parquet, paths[1:]))):
         return None
     labels, _, _ = choose(measures, options["profile"], options["queries"])
     try:
@@ -208,7 +210,7 @@ def _files(run: str) -> list[str]:
     if Path(run).is_file():
         return [run]
     try:
-        return dataset(run) if is_parquet(run) else []
+        return dataset(run).files if is_parquet(run) else []
     except InputError:  # said where the run is read
         return []
 

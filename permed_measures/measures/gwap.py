@@ -143,8 +143,8 @@ class _GWAP(RankingMeasure):
 
     def suspect_grades(self, grade: Any) -> Any:  # noqa: ANN401  (an expression)
         if self["weights"] is not None:
-            return (grade >= self["rel"]) & ~grade.is_in([float(known) for known in self["weights"]])
-        return grade > self["max_rel"]
+            return (grade >= float(self["rel"])) & ~grade.is_in([float(known) for known in self["weights"]])
+        return grade > float(self["max_rel"])
 
 
 GWAP = define(_GWAP)

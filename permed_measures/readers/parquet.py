@@ -20,6 +20,8 @@ NAME = "parquet"
 DESCRIPTION = "parquet with columns as of csv"
 SUFFIXES = (".parquet", ".pq")
 ROWS = True
+FILE = "read_parquet(?, hive_partitioning = false)"
+"""A file in DuckDB's SQL; it would take a folder above it that is named score=7 for its column."""
 _MAGIC = b"PAR1"
 _BATCH = 100_000
 _INT_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT")
@@ -36,7 +38,7 @@ def what_is(source: Source) -> str | None:
     duckdb = require("duckdb", extra="cli")
     try:
         with _on_disk(source) as path, connected(duckdb) as connection:
-            described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
+            described = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
     except duckdb.Error as error:
         raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
     return what_columns_are([row[0] for row in described])
@@ -49,12 +51,15 @@ def connected(duckdb: ModuleType) -> Iterator[Any]:
         connection.execute("SET enable_progress_bar = false")
         try:
             yield connection
-        except duckdb.InterruptException:
-            raise KeyboardInterrupt from None
-        except RuntimeError as error:  # what DuckDB makes of Ctrl-C
-            if str(error) == "Query interrupted":
+        except (duckdb.InterruptException, RuntimeError) as error:
+            if is_interrupt(error):
                 raise KeyboardInterrupt from None
             raise
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether an error is what DuckDB makes of Ctrl-C."""
+    return type(error).__name__ == "InterruptException" or str(error) == "Query interrupted"
 
 
 @contextmanager
@@ -92,7 +97,7 @@ def quoted(name: str) -> str:
 
 def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str, str, str]:  # noqa: ANN401  (DuckDB's)
     """Return the columns of query, document and number as SQL expressions of type VARCHAR, VARCHAR and a number."""
-    described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
+    described = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
     types = {row[0]: str(row[1]) for row in described}
     try:
         query, doc, value = pick(list(types), what)
@@ -117,7 +122,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     try:
         with _on_disk(source) as path, connected(duckdb) as connection:
             names = ", ".join(columns(connection, source, path, what))
-            answer = connection.execute(f"SELECT {names} FROM read_parquet(?)", [path])  # noqa: S608  (quoted names)
+            answer = connection.execute(f"SELECT {names} FROM {FILE}", [path])  # noqa: S608  (quoted names)
             row = 0
             while rows := answer.fetchmany(_BATCH):
                 for query_id, doc_id, value in rows:

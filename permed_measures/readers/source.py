@@ -30,6 +30,9 @@ class Source:
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(fspath(path))
         self._piped: bytes | None = None
+        if not fspath(path):
+            msg = "the name of a file is empty: is a variable of the shell not set?"
+            raise InputError(msg)
         try:
             if path == STDIN:
                 self._piped = start = _standard_input()

@@ -15,8 +15,8 @@ from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
 from permed_measures.readers.json_text import loads
+from permed_measures.readers.parquet import FILE, plain_path, quoted
 from permed_measures.readers.parquet import fits as is_parquet
-from permed_measures.readers.parquet import plain_path, quoted
 from permed_measures.readers.source import Source, shown
 from permed_measures.serving.calls import Recorder
 from permed_measures.serving.latency import Latency
@@ -181,9 +181,9 @@ def _parquet_rows(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     duckdb = require("duckdb", extra="cli")
     try:
         with plain_path(source.path) as path, duckdb.connect() as connection:
-            columns = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [path]).fetchall()
+            columns = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
             wanted = ", ".join(_column(name, str(kind)) for name, kind, *_ in columns)
-            rows = connection.execute(f"SELECT {wanted} FROM read_parquet(?)", [path])  # noqa: S608  (quoted names)
+            rows = connection.execute(f"SELECT {wanted} FROM {FILE}", [path])  # noqa: S608  (quoted names)
             names = [name for name, *_ in columns]
             number = 0
             while batch := rows.fetchmany(_BATCH):

@@ -17,6 +17,17 @@ _BEST_SCORE_BYTES = 128
 """What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows stand apart."""
 
 
+def can_be_joined(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any]) -> bool:
+    """Whether two tables of one engine can meet: those of two connections to DuckDB cannot."""
+    if not left.implementation.is_duckdb():
+        return True
+    try:
+        nw.to_native(left).set_alias("left").cross(nw.to_native(right).set_alias("right"))  # nothing is computed
+    except nw.get_native_namespace(left).InvalidInputException:
+        return False
+    return True
+
+
 def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
     """Make text columns compare byte by byte, whatever collation the table or the database has.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,9 @@ from permed_measures.tables.inspection import TableFacts, check, check_grades, i
 from permed_measures.tables.ranking_table import DOC, QUERY, SCORE, RankingTable, queries_of
 from permed_measures.tables.standard import STANDARD, arguments
 
+_BELOW_FLOAT32 = -1e300
+_TOO_LONG = 2**53
+
 
 def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
     qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
@@ -55,7 +58,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     ``duplicates`` says what a second row of the same query and document means: an ``'error'``, keep the ``'max'``, or
     keep the ``'first'`` by the column ``row_order`` (rows of Polars and pandas have an order without). ``nan_scores``
     may be an ``'error'``, be ``'drop'``ped, or stand ``'last'``. ``check_input=False`` leaves out the check, which
-    reads both tables once: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
+    reads both tables: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
     ``min_relevance`` and ``queries`` are as of :func:`~permed_measures.evaluate`; where means run over other queries
     than rows are there, a value is null.
 
@@ -122,8 +125,9 @@ class Pipeline:
         row_order: str | None = None,
         qrels_columns: tuple[str, str, str] | None = None,
         run_columns: tuple[str, str, str] | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> Pipeline:
-        """Understand what :func:`evaluate_tables` is given."""
+        """Understand what :func:`evaluate_tables` is given; ``places`` is what messages call the two tables."""
         check_choice("duplicates", duplicates, DUPLICATES)
         check_choice("nan_scores", nan_scores, NAN_SCORES)
         labels, query_sets, known_profile = choose(measures, profile, queries)
@@ -135,8 +139,10 @@ class Pipeline:
             msg = f"row_order={row_order!r} is for duplicates='first'; duplicates={duplicates!r} asks for no order"
             raise ParamError(msg)
         in_order = duplicates == "first"
-        judged = as_table(qrels, "qrels", qrels_columns, row_order=row_order, in_order=in_order)
-        returned = as_table(run, "run", run_columns, row_order=row_order, in_order=in_order)
+        named = places or {}
+        order: dict[str, Any] = {"row_order": row_order, "in_order": in_order}
+        judged = as_table(qrels, "qrels", qrels_columns, place=named.get("qrels"), **order)
+        returned = as_table(run, "run", run_columns, place=named.get("run"), **order)
         if in_order and judged.row_order is None and returned.row_order is None:
             none = "rows of these tables have no order" if row_order is None else f"neither table has {row_order!r}"
             msg = (
@@ -158,7 +164,8 @@ class Pipeline:
 
     def check_grades(self) -> None:
         """Raise InputError for a grade that a measure is not defined for."""
-        check_grades(self.qrels, list(self.plan.by_kernel.values()))
+        kept = replace(self.qrels, rows=without_duplicates(self.qrels, self.duplicates))
+        check_grades(kept, list(self.plan.by_kernel.values()))
 
     def values(self) -> nw.LazyFrame[Any]:
         """Return one row per query, one column per measure, under the names that people know."""
@@ -187,8 +194,10 @@ class Pipeline:
         if self.nan_scores == "drop":
             returned = returned.filter(~is_nan_score(returned))
         elif self.nan_scores == "last":
-            score = nw.when(is_nan_score(returned)).then(nw.lit(float("-inf"), nw.Float32)).otherwise(nw.col(SCORE))
-            returned = returned.with_columns(score.alias(SCORE))
+            score = nw.col(SCORE).cast(nw.Float64)  # where there is room for one score below all of 32 bits
+            lowest = nw.when(score == float("-inf")).then(_BELOW_FLOAT32).otherwise(score)
+            last = nw.when(is_nan_score(returned)).then(float("-inf")).otherwise(lowest)
+            returned = returned.with_columns(last.alias(SCORE))
         judged_part = returned
         if self.facts is None or self.facts.only_run:
             # logs hold far more queries than anybody judges: the others need no ranks
@@ -209,14 +218,19 @@ def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:
         ours = own(measure)
         expression = None if ours is None else type(ours).expression
         if ours is not None and expression is not None:
-            values[index] = expression(table, **ours.arguments)
+            values[index] = expression(table, **_fitting(ours.arguments))
         elif measure.NAME in STANDARD:
-            values[index] = STANDARD[measure.NAME](table, **arguments(measure))
+            values[index] = STANDARD[measure.NAME](table, **_fitting(arguments(measure)))
         else:
             known = ", ".join(known_measures())
             msg = f"{measure} has no expression for tables; {known} have. Without an engine it is computed"
             raise ParamError(msg)
     return [values[index] for index in range(len(values))]
+
+
+def _fitting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Make floats of whole numbers that engines have no room for."""
+    return {n: float(v) if isinstance(v, int) and abs(v) >= _TOO_LONG else v for n, v in given.items()}
 
 
 def known_measures() -> list[str]:
@@ -269,6 +283,9 @@ def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  
     measured = [plain for plain, name in names.items() if schema[plain] == nw.Float64 and name != by]
     if by is not None and by not in names.values():
         msg = f"no column {by!r} to group by; the table has {', '.join(names.values())}"
+        raise ParamError(msg)
+    if not measured:
+        msg = f"no column of 64-bit floats to take means of; the table has {', '.join(names.values())}"
         raise ParamError(msg)
     means = [nw.col(plain).mean() for plain in measured]
     if by is None:

@@ -18,12 +18,13 @@ from permed_measures.measures.base import canonical
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import Profile
 from permed_measures.ranking import order
+from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
 from permed_measures.tables.inputs import without_duplicates
 from permed_measures.tables.inspection import TableFacts, check, inspect
 from permed_measures.tables.ranking_table import GRADE
-from permed_measures.tables.sessions import Session, is_parquet
+from permed_measures.tables.sessions import Session
 
 
 def evaluate_files(  # noqa: PLR0913  (the options of the command)
@@ -39,13 +40,19 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
     by_query: bool = False,
+    places: Mapping[str, str] | None = None,
 ) -> Evaluation:
-    """Evaluate; values of single queries leave the engine only where they are asked for."""
-    places = {"qrels": qrels if isinstance(qrels, str) else "qrels", "run": run if isinstance(run, str) else "run"}
-    try:
+    """Evaluate; values of single queries leave the engine only where they are asked for.
+
+    ``places`` says where qrels and run came from, where they are no paths any more.
+    """
+    given = {"qrels": qrels, "run": run}
+    named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(places or {})
+    judged, returned = _table(session, qrels, "relevance"), _table(session, run, "score")
+    with session.blaming(*named.values(), also=(NarwhalsError,)):
         pipeline = Pipeline.of(
-            _table(session, qrels, "relevance"),
-            _table(session, run, "score"),
+            judged,
+            returned,
             measures,
             profile=profile,
             min_relevance=min_relevance,
@@ -53,18 +60,15 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
             duplicates=duplicates,
             qrels_columns=qrels_columns,
             run_columns=run_columns,
+            places=named,
         )
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
         kept = None if duplicates == "error" else without_duplicates(pipeline.run, duplicates)
         pipeline.facts = facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=kept)
-        check(facts, settled=pipeline.settled, places=places)
-        _check_grades(pipeline, places["qrels"])
-        return _evaluation(pipeline, facts, depth, by_query=by_query)
-    except session.errors as error:
-        raise session.error(error, places["run"]) from error
-    except NarwhalsError as error:
-        raise session.error(error, places["run"]) from error
+        check(facts, settled=pipeline.settled, places=named)
+        _check_grades(pipeline, named["qrels"])
+        return _evaluation(pipeline, facts, depth, named["run"], by_query=by_query)
 
 
 def _check_grades(pipeline: Pipeline, place: str) -> None:
@@ -94,7 +98,7 @@ def _scored(source: Any) -> Mapping[str, Mapping[str, float]]:  # noqa: ANN401  
     return scored
 
 
-def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, *, by_query: bool) -> Evaluation:
+def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, run: str, *, by_query: bool) -> Evaluation:
     table = pipeline.table
     lowest = 1 if pipeline.rel is None else pipeline.rel
     more = {
@@ -116,7 +120,7 @@ def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, *, by_
     if all(mean is None for mean in means):
         counts = f"the qrels hold {facts.judged_queries:,} queries, {facts.missing:,} of them are not in the run"
         msg = f"no query to evaluate: {counts}, which holds {facts.only_run:,} others; are the query ids written alike?"
-        raise InputError(msg)
+        raise InputError(msg, path=run)
     basis = Basis(
         only_run=Queries(facts.only_run),
         missing=Queries(facts.missing),

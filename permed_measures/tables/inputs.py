@@ -9,7 +9,13 @@ import narwhals as nw
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
-from permed_measures.tables.engines import compare_bytes, with_plain_names, with_row_numbers, with_true_nan
+from permed_measures.tables.engines import (
+    can_be_joined,
+    compare_bytes,
+    with_plain_names,
+    with_row_numbers,
+    with_true_nan,
+)
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
 
 DUPLICATES = ("error", "first", "max")
@@ -18,7 +24,6 @@ NAN_SCORES = ("error", "drop", "last")
 _FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127
 """From here on a number is infinite as a 32-bit float; DuckDB takes it for an error."""
 
-_COLUMNS = ("query", "document", "number")
 _KINDS = {"qrels": ("relevance", GRADE_COLUMNS, GRADE), "run": ("score", SCORE_COLUMNS, SCORE)}
 
 
@@ -38,20 +43,25 @@ class InputTable:
         return _KINDS[self.what][2]
 
 
-def as_table(
+def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave out)
     native: Any,  # noqa: ANN401  (any table that Narwhals knows)
     what: str,
     columns: tuple[str, ...] | None = None,
     *,
+    place: str | None = None,
     row_order: str | None = None,
     in_order: bool = False,
 ) -> InputTable:
-    """Recognise a table and its columns; ``in_order`` asks for an order of its rows where no column gives one."""
+    """Recognise a table and its columns.
+
+    ``place`` is what messages call it; ``in_order`` asks for an order of its rows where no column gives one.
+    """
+    place = place or what
     try:
         frame = nw.from_native(native)
     except TypeError:
         msg = (
-            f"{what}: {type(native).__name__} is not a table that Narwhals knows; give a DuckDB relation, a Polars, "
+            f"{place}: {type(native).__name__} is not a table that Narwhals knows; give a DuckDB relation, a Polars, "
             "pandas or PySpark frame, or an Ibis table (dicts and files are for evaluate())"
         )
         raise InputError(msg) from None
@@ -62,18 +72,20 @@ def as_table(
     if eager and lazy.implementation.is_pyarrow():
         lazy = frame.lazy("duckdb")  # Arrow itself has no windows
     schema = dict(lazy.collect_schema())
-    query, doc, value = _picked(schema, what, columns)
+    query, doc, value = _picked(schema, what, columns, place)
     kind, _, name = _KINDS[what]
     for column in (query, doc):
-        if not _is_id(schema[column]):
-            msg = f"{what}: the column {column!r} is {schema[column]}; ids are strings or whole numbers"
+        if not _is_id(schema[column]) and not (
+            isinstance(frame, nw.DataFrame) and frame.is_empty()
+        ):  # of any type then
+            msg = f"{place}: the column {column!r} is {schema[column]}; ids are strings or whole numbers"
             raise InputError(msg)
     truth = what == "qrels" and schema[value] == nw.Boolean
     if not schema[value].is_numeric() and not truth:
-        msg = f"{what}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first"
+        msg = f"{place}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first"
         raise InputError(msg)
-    if len({query, doc, value}) < len(_COLUMNS):
-        msg = f"{what}: query, document and {kind} are three columns; {query!r}, {doc!r} and {value!r} were named"
+    if len({query, doc, value}) < len((query, doc, value)):
+        msg = f"{place}: query, document and {kind} are three columns; {query!r}, {doc!r} and {value!r} were named"
         raise ParamError(msg)
     if row_order not in schema:
         row_order = None
@@ -90,7 +102,7 @@ def as_table(
     return InputTable(what, compare_bytes(lazy.select(*kept), QUERY, DOC), eager, (query, doc, value), row_order)
 
 
-def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None) -> tuple[str, str, str]:
+def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None, place: str) -> tuple[str, str, str]:
     wanted = (QUERY_COLUMNS, DOC_COLUMNS, _KINDS[what][1])
     if columns is not None:
         if len(columns) != len(wanted):
@@ -103,7 +115,7 @@ def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None) 
         if name is None:
             also = f" (nor {', '.join(names[1:])})" if names[1:] else ""
             msg = (
-                f"{what}: the table has no column {names[0]!r}{also}; it has {', '.join(schema)}: name the three with "
+                f"{place}: the table has no column {names[0]!r}{also}; it has {', '.join(schema)}: name the three with "
                 f"{what}_columns=('query_id', 'doc_id', {_KINDS[what][0]!r}) (in the shell --{what}-columns)"
             )
             raise InputError(msg)
@@ -138,8 +150,14 @@ def without_duplicates(table: InputTable, duplicates: str) -> nw.LazyFrame[Any]:
 
 def is_nan_score(rows: nw.LazyFrame[Any]) -> nw.Expr:
     """Whether a score is NaN; pandas has no difference between that and a missing one."""
-    nan = nw.col(SCORE).is_nan()
-    return nan | nw.col(SCORE).is_null() if rows.implementation.is_pandas_like() else nan
+    score = nw.col(SCORE)
+    if rows.implementation.is_pandas_like():
+        return score.is_nan() | score.is_null()
+    if (
+        rows.implementation.is_ibis()
+    ):  # as text too: DuckDB, and who knows who else, believes parquet that there is none
+        return score.is_nan() | (score.cast(nw.String).str.to_lowercase() == "nan")
+    return score.is_nan()
 
 
 def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -155,4 +173,7 @@ def check_same_kind(qrels: InputTable, run: InputTable) -> None:
     if kinds[0] is not kinds[1]:
         names = " and ".join(str(kind).rpartition(".")[2] for kind in kinds)
         msg = f"the qrels and the run are tables of two kinds, {names}; bring the smaller one into the other's engine"
+        raise ParamError(msg)
+    if not can_be_joined(qrels.rows, run.rows):
+        msg = "the qrels and the run are relations of two DuckDB connections; make both with one of them"
         raise ParamError(msg)

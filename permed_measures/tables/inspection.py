@@ -1,4 +1,4 @@
-"""What there is to know of two tables before their numbers can be trusted: one pass over each."""
+"""What there is to know of two tables before their numbers can be trusted: few passes over each."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def inspect_tables(
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
 ) -> TableFacts:
-    """Count what is wrong or worth knowing in two tables. This reads both, once.
+    """Count what is wrong or worth knowing in two tables. This reads both.
 
     With ``measures``, a grade that one of them is not defined for is a fault too.
 
@@ -163,7 +163,7 @@ def _conditions(table: InputTable) -> dict[str, nw.Expr]:
         if table.what == "run"
         else {"infinite or NaN grades": ~value.is_finite()}
     )
-    if table.what == "run" and table.rows.implementation.is_pandas_like():
+    if table.rows.implementation.is_pandas_like():  # NaN is missing there
         return {"empty ids": empty, **nan}
     return {"empty ids": empty, "missing numbers": value.is_null(), **nan}
 

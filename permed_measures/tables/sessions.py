@@ -2,64 +2,22 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from permed_measures.errors import HostError, InputError, ParamError, require
+from permed_measures.tables.datasets import Dataset, dataset
 
 ENGINES = ("duckdb", "polars", "spark")
 
-_MAGIC = b"PAR1"
-_SUFFIXES = (".parquet", ".pq")
-_NO_DATA = "._"
-"""What starts so is not data: _SUCCESS, _temporary, .crc."""
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
-
-def is_parquet(path: str) -> bool:
-    """Whether a path names parquet: a file, a folder of such files, a pattern, or an address of a store."""
-    if "://" in path:
-        return True
-    place = Path(path)
-    if place.is_file():
-        with place.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    return place.is_dir() or glob.has_magic(path)
-
-
-def dataset(path: str) -> list[str]:
-    """Return the parquet files of a path: itself, those of a folder and its folders, or those that match a pattern."""
-    if "://" in path or Path(path).is_file():
-        return [path]
-    if Path(path).is_dir():
-        files = _inside(Path(path))
-    else:
-        found = map(Path, glob.glob(path, recursive=True))  # noqa: PTH207  (a pattern as in the shell, absolute or not)
-        files = [file for place in found if place.name[0] not in _NO_DATA for file in _inside(place)]
-    if not files:
-        what = "the folder holds no .parquet file" if Path(path).is_dir() else "no file matches"
-        raise InputError(what, path=path)
-    return sorted(set(files))
-
-
-def _inside(place: Path) -> list[str]:
-    """Return a file, or the parquet files of a folder and its folders, without what engines leave beside them."""
-    if place.is_file():
-        return [str(place)]
-    inside = [file for suffix in _SUFFIXES for file in place.rglob(f"*{suffix}") if file.is_file()]
-    return [str(file) for file in inside if not any(part[0] in _NO_DATA for part in file.relative_to(place).parts)]
-
-
-def _partitions(files: Sequence[str]) -> list[str]:
-    """Return the columns that folders are named for (day=1/…), where all files have the same."""
-    found = {tuple(p.partition("=")[0] for p in Path(file).parts[:-1] if "=" in p) for file in files}
-    return list(found.pop()) if len(found) == 1 else []
+Grid = Mapping[str, Mapping[str, float]]
 
 
 def bytes_of(size: str) -> int:
@@ -76,64 +34,128 @@ def bytes_of(size: str) -> int:
     return int(number * (_BINARY_UNITS if written[3] else _UNITS)[unit])
 
 
-class Session(NamedTuple):
-    """One engine, ready to read."""
+class Session(ABC):
+    """One engine, ready to read. ``errors`` is what it raises when it cannot read or compute."""
 
-    name: str
-    native: Any
-    errors: tuple[type[Exception], ...]
-    """What the engine raises when it cannot read or compute."""
+    name: ClassVar[str]
+
+    def __init__(self, native: Any, errors: tuple[type[BaseException], ...]) -> None:  # noqa: ANN401  (the engine's)
+        self.native = native
+        self.errors = errors
 
     def read(self, path: str) -> Any:  # noqa: ANN401  (a table of the engine)
         """Return a parquet file, folder or pattern as a table; what folders are named for (day=1/…) is a column."""
-        files = dataset(path)
-        try:
-            return getattr(self, f"_read_{self.name}")(path, files)
-        except self.errors as error:
-            raise self.error(error, path) from error
+        found = dataset(path)
+        with self.blaming(path):
+            return self._read(found)
 
-    def _read_duckdb(self, _: str, files: Sequence[str]) -> Any:  # noqa: ANN401
-        literal = [file if "://" in file else glob.escape(file) for file in files]
-        return self.native.read_parquet(literal, hive_partitioning=bool(_partitions(files)))
+    @abstractmethod
+    def _read(self, found: Dataset) -> Any:  # noqa: ANN401  (a table of the engine)
+        """Return the files as a table."""
 
-    def _read_polars(self, _: str, files: Sequence[str]) -> Any:  # noqa: ANN401
-        schema = dict.fromkeys(_partitions(files), self.native.String)  # 01 is no number, where it names a query
-        options = {"hive_partitioning": bool(schema), "hive_schema": schema or None}
-        return self.native.scan_parquet(list(files), glob="://" in files[0], **options)
-
-    def _read_spark(self, path: str, files: Sequence[str]) -> Any:  # noqa: ANN401
-        reader = self.native.read
-        if "://" in path:
-            return reader.parquet(path)
-        if Path(path).is_dir():
-            reader = reader.option("basePath", str(Path(path).absolute()))
-        return reader.parquet(*[re.sub(r"([*?\[\]{}\\])", r"\\\1", str(Path(file).absolute())) for file in files])
-
-    def table(self, grid: Mapping[str, Mapping[str, float]], value: str) -> Any:  # noqa: ANN401  (a table of the engine)
+    @abstractmethod
+    def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a table of the engine)
         """Return what was read from another format as a table."""
-        rows = [(query, doc, float(number)) for query, group in grid.items() for doc, number in group.items()]
-        names = ("query_id", "doc_id", value)
-        if self.name == "spark":
-            return self.native.createDataFrame(rows, f"query_id string, doc_id string, {value} double")
-        columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-        if self.name == "polars":
-            text, number = self.native.String, self.native.Float64
-            return self.native.LazyFrame(columns, schema=dict(zip(names, (text, text, number), strict=True)))
-        lists = list(columns.values())
-        unnested = [
-            f"unnest(?::{kind}[]) AS {name}" for name, kind in zip(names, ("VARCHAR", "VARCHAR", "DOUBLE"), strict=True)
-        ]
+
+    @contextmanager
+    def blaming(self, *paths: str, also: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+        """Make an error of ours of whatever the engine raises over these files: one line, that of the cause."""
+        try:
+            yield
+        except (*self.errors, *also) as error:
+            if _is_interrupt(error):
+                raise KeyboardInterrupt from None
+            place = " and ".join(paths)
+            cause = _cause(error)
+            if "Out of Memory" in cause:
+                msg = f"{self.name} has not enough memory for {place}: {cause}; give it more with --memory-limit"
+                raise HostError(msg) from error
+            what = "it" if len(paths) == 1 else "them"
+            raise InputError(f"{self.name} cannot evaluate {what}: {cause}", path=place) from error
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    from permed_measures.readers.parquet import is_interrupt  # noqa: PLC0415  (readers are for those who read files)
+
+    return is_interrupt(error)
+
+
+def _cause(error: BaseException) -> str:
+    """Return the line that says most: of Java's many that of the innermost cause, else the first."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    inner = [line.removeprefix(": ") for line in lines if line.startswith(": ")]  # py4j: what the call was, then this
+    return [*inner, *causes][-1] if causes or inner else lines[0]
+
+
+def _columns(grid: Grid) -> list[list[Any]]:
+    rows = [(query, doc, float(number)) for query, group in grid.items() for doc, number in group.items()]
+    return [[row[place] for row in rows] for place in range(3)]
+
+
+class _DuckDB(Session):
+    name = "duckdb"
+
+    def _read(self, found: Dataset) -> Any:  # noqa: ANN401  (DuckDB's)
+        from glob import escape  # noqa: PLC0415  (only here)
+
+        literal = ", ".join(_quoted(file if found.is_address else escape(file)) for file in found.files)
+        # by name: a float in a later file would be rounded where the first one has whole numbers
+        options = f"union_by_name = {found.is_address or len(found.files) > 1}"
+        plain = self.native.sql(f"FROM read_parquet([{literal}], {options}, hive_partitioning = false)")
+        if found.is_address or found.added_columns(plain.columns):
+            options += ", hive_types_autocast = false"  # 01 is no number, where it names a query
+            if not found.is_address:  # DuckDB sees by itself whether there are folders of that kind
+                options += ", hive_partitioning = true"
+            return self.native.sql(f"FROM read_parquet([{literal}], {options})")
+        return plain
+
+    def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (DuckDB's)
+        kinds = {"query_id": "VARCHAR", "doc_id": "VARCHAR", value: "DOUBLE"}
+        unnested = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in kinds.items())
         name = f"read_{value}_{id(grid)}"
-        self.native.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {', '.join(unnested)}", lists)
+        self.native.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {unnested}", _columns(grid))
         return self.native.table(name)
 
-    def error(self, error: Exception, path: str) -> InputError | HostError:
-        """Say in one line what an engine's error says in many."""
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        if "Out of Memory" in first:
-            msg = f"{self.name} has not enough memory for {path}: {first}; give it more with --memory-limit"
-            return HostError(msg)
-        return InputError(f"{self.name} cannot evaluate it: {first}", path=path)
+
+class _Polars(Session):
+    name = "polars"
+
+    def _read(self, found: Dataset) -> Any:  # noqa: ANN401  (a LazyFrame)
+        scan, text = self.native.scan_parquet, self.native.String
+        if found.is_address:
+            return scan(found.path)
+        own = scan(found.files[0], glob=False, hive_partitioning=False).collect_schema()
+        added = dict.fromkeys(found.added_columns(own), text)  # 01 is no number, where it names a query
+        options = {"hive_partitioning": bool(added), "hive_schema": added or None, "extra_columns": "ignore"}
+        return scan(found.files, glob=False, **options)
+
+    def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a LazyFrame)
+        text, number = self.native.String, self.native.Float64
+        names = ("query_id", "doc_id", value)
+        schema = dict(zip(names, (text, text, number), strict=True))
+        return self.native.LazyFrame(dict(zip(names, _columns(grid), strict=True)), schema=schema)
+
+
+class _Spark(Session):
+    name = "spark"
+
+    def _read(self, found: Dataset) -> Any:  # noqa: ANN401  (a DataFrame)
+        reader = self.native.read
+        if found.is_address:
+            return reader.parquet(found.path)
+        files = [re.sub(r"([*?\[\]{}\\])", r"\\\1", os.path.abspath(file)) for file in found.files]  # noqa: PTH100  (as text)
+        if found.partitions and found.added_columns(reader.parquet(files[0]).columns):
+            reader = reader.option("basePath", found.base)
+        return reader.parquet(*files)
+
+    def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a DataFrame)
+        rows = list(zip(*_columns(grid), strict=True))
+        return self.native.createDataFrame(rows, f"query_id string, doc_id string, {value} double")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager
@@ -154,7 +176,8 @@ def opened(engine: str, *, master: str | None = None, memory_limit: str | None =
             msg = "Polars has no memory limit; --engine duckdb has one, and spills to disk"
             raise ParamError(msg)
         polars = require("polars", extra="tables")
-        yield Session("polars", polars, (polars.exceptions.PolarsError, OSError))
+        errors = polars.exceptions
+        yield _Polars(polars, (errors.PolarsError, errors.PanicException, OSError))
     else:
         with _duckdb(limit) as session:
             yield session
@@ -168,18 +191,22 @@ def _duckdb(limit: int | None) -> Iterator[Session]:
     from permed_measures.readers.parquet import connected  # noqa: PLC0415  (readers are for those who read files)
 
     with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder, connected(duckdb) as connection:
-        spilled = folder.replace("'", "''")
-        connection.execute(f"SET temp_directory = '{spilled}'")
+        connection.execute(f"SET temp_directory = {_quoted(folder)}")
         connection.execute("SET preserve_insertion_order = false")
         if limit is not None:
-            connection.execute(f"SET memory_limit = '{limit}B'")
-        yield Session("duckdb", connection, (duckdb.Error,))
+            try:
+                connection.execute(f"SET memory_limit = '{limit}B'")
+            except duckdb.Error as error:
+                msg = f"DuckDB does not take a memory limit of {limit:,} bytes: {_cause(error)}"
+                raise ParamError(msg) from error
+        # RuntimeError: a name in a damaged file that is no text
+        yield _DuckDB(connection, (duckdb.Error, RuntimeError))
 
 
 @contextmanager
 def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
     sql = require("pyspark.sql", extra="spark")
-    errors = require("pyspark.errors", extra="spark")
+    errors: tuple[type[Exception], ...] = (require("pyspark.errors", extra="spark").PySparkException,)
     builder = sql.SparkSession.builder.appName("permed-measures")
     if master is not None and master.startswith("sc://"):
         if limit is not None:
@@ -187,6 +214,7 @@ def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
             raise ParamError(msg)
         builder = builder.remote(master)
     else:
+        errors = (*errors, require("py4j.protocol", extra="spark").Py4JError)
         builder = builder.master(master or "local[*]").config("spark.ui.enabled", False)
         builder = builder.config("spark.ui.showConsoleProgress", False)
         # where each column was written down is for notebooks; asking takes longer than planning
@@ -195,13 +223,17 @@ def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
             builder = builder.config("spark.sql.shuffle.partitions", 2 * (os.cpu_count() or 1))
         if limit is not None:
             builder = builder.config("spark.driver.memory", f"{max(1, limit // 2**20)}m")
+    at_start: tuple[type[Exception], ...] = (*errors, RuntimeError, OSError)
     try:
         session = builder.getOrCreate()
-    except (errors.PySparkException, RuntimeError, OSError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        msg = f"Spark does not start: {first}. It needs Java 17 or newer on this machine, or --master sc://HOST"
+    except at_start as error:
+        cause = _cause(error)
+        java = ". It needs Java 17 or newer on this machine, or --master sc://HOST" if "JAVA" in cause.upper() else ""
+        msg = f"Spark does not start: {cause}{java}"
         raise HostError(msg) from error
     try:
-        yield Session("spark", session, (errors.PySparkException,))
+        # 01 is no number, where it names a query
+        session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+        yield _Spark(session, errors)
     finally:
         session.stop()

@@ -10,17 +10,16 @@ import narwhals as nw
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, ParamError, did_you_mean, require
-from permed_measures.evaluate import choose
-from permed_measures.measures import own
 from permed_measures.profiles import Profile
-from permed_measures.tables.evaluate import evaluate_tables, table_means
-from permed_measures.tables.inputs import as_table, check_choice
+from permed_measures.tables.evaluate import Pipeline, evaluate_tables, table_means
+from permed_measures.tables.inputs import check_choice
 from permed_measures.tables.inspection import faulty_rows
 from permed_measures.tables.ranking_table import GRADE
 
 PARTS = ("values", "means", "check")
 
 _NO_32_BIT = ("bigquery", "snowflake", "oracle")
+_CAPITALS = ("snowflake", "oracle")
 
 
 def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tables are)
@@ -51,25 +50,18 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     ibis = require("ibis", extra="tables")
     _check_dialect(ibis, dialect)
     for what, three in (("qrels_columns", qrels_columns), ("run_columns", run_columns)):
-        if len(set(three)) != len(PARTS):
+        if len(set(three)) != 3:  # noqa: PLR2004  (query, document, number)
             msg = f"{what}={three!r} is not allowed; give three different names: query, document and number"
             raise ParamError(msg)
     judged, returned = _unbound(ibis, qrels, qrels_columns), _unbound(ibis, run, run_columns)
+    options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries}
+    options |= {"qrels_columns": qrels_columns, "run_columns": run_columns}
+    if part == "check" and measures is None and profile is None:
+        measures = "P@1"  # defined for every grade
     if part == "check":
-        asked = [] if measures is None and profile is None else list(choose(measures, profile, queries)[0])
-        return _check_sql(ibis, dialect, asked, (judged, "qrels", qrels_columns), (returned, "run", run_columns))
-    values = evaluate_tables(
-        judged,
-        returned,
-        measures,
-        profile=profile,
-        min_relevance=min_relevance,
-        queries=queries,
-        duplicates=duplicates,
-        qrels_columns=qrels_columns,
-        run_columns=run_columns,
-        check_input=False,
-    )
+        pipeline = Pipeline.of(judged, returned, measures, **options)
+        return _check_sql(ibis, dialect, pipeline)
+    values = evaluate_tables(judged, returned, measures, duplicates=duplicates, check_input=False, **options)
     names = list(values.columns)[1:]
     rows = "one row per query" if part == "values" else "one row"
     head = [f"{' '.join(names)} (permed_measures): {rows}", *_warnings(dialect)]
@@ -103,25 +95,21 @@ def _warnings(dialect: str) -> list[str]:
         warnings.append(
             f"{dialect} has no 32-bit numbers: scores that differ only beyond them are ties elsewhere, not here."
         )
+    if dialect in _CAPITALS:
+        warnings.append(f"Names are in quotes: what {dialect} was given without quotes has its name in capitals there.")
     warnings.append("Ids must compare byte by byte: give their columns a binary collation if they have another.")
     return warnings
 
 
-def _check_sql(
-    ibis: Any,  # noqa: ANN401  (Ibis's)
-    dialect: str,
-    measures: Iterable[Measure],
-    *tables: tuple[Any, str, tuple[str, str, str]],
-) -> str:
+def _check_sql(ibis: Any, dialect: str, pipeline: Pipeline) -> str:  # noqa: ANN401  (Ibis's)
     statements = []
-    for unbound, what, columns in tables:
-        table = as_table(unbound, what, columns)
-        said = [f"rows of the {what} that make values wrong: none should be"]
+    for table in (pipeline.qrels, pipeline.run):
+        said = [f"rows of the {table.what} that make values wrong: none should be"]
         statements.append(_written(ibis, nw.to_native(faulty_rows(table)), dialect, said))
-        for ours in filter(None, map(own, measures)) if what == "qrels" else ():
-            suspect = ours.suspect_grades(nw.col(GRADE))
+        for measure in pipeline.plan.by_kernel.values() if table is pipeline.qrels else ():
+            suspect = measure.suspect_grades(nw.col(GRADE))
             if suspect is not None:
-                said = [f"grades that {ours} is not defined for: none should be"]
+                said = [f"grades that {measure} is not defined for: none should be"]
                 statements.append(_written(ibis, nw.to_native(table.rows.filter(suspect)), dialect, said))
     return ";\n\n".join(statements)
 
@@ -132,4 +120,4 @@ def _written(ibis: Any, expression: Any, dialect: str, head: list[str]) -> str: 
     except (ibis.common.exceptions.IbisError, NotImplementedError, ValueError, AttributeError, ImportError) as error:
         msg = f"Ibis cannot write this for {dialect}: {str(error).splitlines()[0]}"
         raise HostError(msg) from error
-    return "\n".join([*(f"-- {line}" for line in head), sql])
+    return "\n".join([*(f"-- {' '.join(line.split())}" for line in head), sql])
