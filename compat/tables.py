@@ -10,6 +10,9 @@ from compat.corpora.corpus import Grid
 
 Names = tuple[str, str, str]
 
+_OPEN: list[Any] = []
+"""Before DuckDB 2.0 a relation does not keep its connection open."""
+
 
 def columns(names: Names, grid: Grid) -> dict[str, list[Any]]:
     """Return a grid as three columns; numbers as floats, so that a column has one type."""
@@ -39,6 +42,7 @@ def _arrow(qrels_names: Names, qrels: Grid, run_names: Names, run: Grid) -> tupl
 
 def _duckdb(qrels_names: Names, qrels: Grid, run_names: Names, run: Grid) -> tuple[Any, Any]:
     connection = import_module("duckdb").connect()
+    _OPEN.append(connection)
     return tuple(connection.from_arrow(table) for table in _arrow(qrels_names, qrels, run_names, run))  # type: ignore[return-value]  # two
 
 

@@ -16,6 +16,7 @@ ENGINES = ("duckdb", "polars", "spark")
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_TOO_MANY = 2**63
 
 Grid = Mapping[str, Mapping[str, float]]
 
@@ -31,7 +32,11 @@ def bytes_of(size: str) -> int:
         msg = f"{size!r} is not a size; write it like 500MB, 4GB or 1.5GiB"
         raise ParamError(msg)
     number, unit = float(written[1]), written[2].upper()
-    return int(number * (_BINARY_UNITS if written[3] else _UNITS)[unit])
+    size_bytes = int(number * (_BINARY_UNITS if written[3] else _UNITS)[unit])
+    if size_bytes >= _TOO_MANY:
+        msg = f"{size!r} is more memory than can be addressed; write what the engine may use, like 4GB"
+        raise ParamError(msg)
+    return size_bytes
 
 
 class Session(ABC):
@@ -194,11 +199,7 @@ def _duckdb(limit: int | None) -> Iterator[Session]:
         connection.execute(f"SET temp_directory = {_quoted(folder)}")
         connection.execute("SET preserve_insertion_order = false")
         if limit is not None:
-            try:
-                connection.execute(f"SET memory_limit = '{limit}B'")
-            except duckdb.Error as error:
-                msg = f"DuckDB does not take a memory limit of {limit:,} bytes: {_cause(error)}"
-                raise ParamError(msg) from error
+            connection.execute(f"SET memory_limit = '{limit}B'")
         # RuntimeError: a name in a damaged file that is no text
         yield _DuckDB(connection, (duckdb.Error, RuntimeError))
 
