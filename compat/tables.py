@@ -41,9 +41,14 @@ def _arrow(qrels_names: Names, qrels: Grid, run_names: Names, run: Grid) -> tupl
 
 
 def _duckdb(qrels_names: Names, qrels: Grid, run_names: Names, run: Grid) -> tuple[Any, Any]:
+    return tuple(duckdb_relations(*_arrow(qrels_names, qrels, run_names, run)))  # type: ignore[return-value]  # two
+
+
+def duckdb_relations(*tables: Any) -> list[Any]:
+    """Return Arrow tables as relations of one connection."""
     connection = import_module("duckdb").connect()
     _OPEN.append(connection)
-    return tuple(connection.from_arrow(table) for table in _arrow(qrels_names, qrels, run_names, run))  # type: ignore[return-value]  # two
+    return [connection.from_arrow(table) for table in tables]
 
 
 def _ibis(qrels_names: Names, qrels: Grid, run_names: Names, run: Grid) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compat.corpora import CORPORA
-from compat.tables import TABLES
+from compat.tables import TABLES, duckdb_relations
 from permed_measures import InputError, ParamError, evaluate, evaluate_tables, inspect_tables, table_means
 from permed_measures.measures import DEFINED
 from permed_measures.tables import known_measures
@@ -161,8 +161,7 @@ def natives(engine, *frames):
     if engine == "ibis":
         ibis = pytest.importorskip("ibis")
         return tuple(ibis.memtable(frame.to_arrow()) for frame in frames)
-    connection = duckdb.connect()
-    return tuple(connection.from_arrow(frame.to_arrow()) for frame in frames)
+    return tuple(duckdb_relations(*[frame.to_arrow() for frame in frames]))
 
 
 def whole_number_ids(engine):
