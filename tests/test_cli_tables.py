@@ -219,12 +219,13 @@ def test_what_is_wrong_is_said(files, capsys, monkeypatch, arguments, message):
     assert (message if "three" in message else message.replace("'q'", repr(query))) in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("scores", [(2.0, math.nan, 1.0), (2.0, math.nan)], ids=str)
 @pytest.mark.parametrize("writer", ["polars", "pyarrow"])
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_nan_is_found_in_files_whose_statistics_leave_it_out(files, capsys, writer, engine):
+def test_nan_is_found_in_files_whose_statistics_leave_it_out(files, capsys, writer, engine, scores):
     """As the format wants them to: DuckDB believes them, and takes isnan() for false."""
     table_of({"q": {"b": 1, "a": 0}}, "relevance").write_parquet(files / "qrels.parquet")
-    run = pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["b", "a", "c"], "score": [2.0, math.nan, 1.0]})
+    run = pl.DataFrame({"query_id": ["q"] * len(scores), "doc_id": list("bac")[: len(scores)], "score": scores})
     if writer == "polars":
         run.write_parquet(files / "run.parquet")
     else:
@@ -400,6 +401,20 @@ def test_duplicates_do_not_count_as_unjudged(files, capsys):
     arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "RR", "--duplicates", "max"]
     assert main(arguments) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_nan_scores_are_left_out_or_last(files, capsys):
+    table_of({"q": {"a": 1, "b": 0}}, "relevance").write_parquet(files / "qrels.parquet")
+    rows = {"query_id": ["q"] * 2, "doc_id": ["a", "b"], "score": [float("nan"), 2.0]}
+    pl.DataFrame(rows).write_parquet(files / "run.parquet")
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "RR", "--format", "json"]
+    assert main(arguments) == 2
+    assert "1 NaN scores (query 'q', document 'a')" in capsys.readouterr().err
+    for choice, value in (("drop", 0.0), ("last", 0.5)):
+        assert main([*arguments, "--nan-scores", choice]) == 0
+        out, err = capsys.readouterr()
+        assert json.loads(out)["metrics"] == {"RR": value}
+        assert err == ""  # what was left out is not unjudged
 
 
 def test_duplicates_keep_the_highest(files, capsys):

@@ -252,12 +252,14 @@ def test_nan_scores_are_rejected_and_counted(engine):
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table")  # Ibis 12 calls what DuckDB 2.0 will remove
-def test_nan_is_found_where_the_statistics_of_parquet_hide_it(tmp_path):
+@pytest.mark.parametrize("scores", [(1.0, math.nan, 2.0), (1.0, math.nan)], ids=str)
+def test_nan_is_found_where_the_statistics_of_parquet_hide_it(tmp_path, scores):
     """DuckDB, asked by Ibis, takes isnan() of such a column for false."""
     ibis = pytest.importorskip("ibis")
     qrels, run = (str(tmp_path / name) for name in ("qrels.parquet", "run.parquet"))
     pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]}).write_parquet(qrels)
-    pl.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a", "b"], "score": [1.0, math.nan]}).write_parquet(run)
+    docs = list("abc")[: len(scores)]
+    pl.DataFrame({"query_id": ["q"] * len(scores), "doc_id": docs, "score": scores}).write_parquet(run)
     connection = ibis.duckdb.connect()
     with pytest.raises(InputError, match=r"run: 1 NaN scores \(query 'q', document 'b'\)"):
         evaluate_tables(connection.read_parquet(qrels), connection.read_parquet(run), "RR")

@@ -45,6 +45,9 @@ _LONG_WORK = 32 << 20
 @click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
 @click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
 @click.option("--duplicates", type=click.Choice(("error", "max")), help="With an engine: keep the highest score.")
+@click.option(
+    "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
+)
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -65,6 +68,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     master: str | None,
     memory_limit: str | None,
     duplicates: str | None,
+    nan_scores: str | None,
     output: str | None,
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
@@ -93,7 +97,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     found: dict[str, Evaluation] = {}
     with _progress(runs) as done:
         if engine is None:
-            _check_no_engine(master=master, memory_limit=memory_limit, duplicates=duplicates)
+            _check_no_engine(master=master, memory_limit=memory_limit, duplicates=duplicates, nan_scores=nan_scores)
             _check_no_engine(qrels_columns=qrels_columns, run_columns=run_columns)
             judged = as_qrels(qrels_in(qrels, qrels_format))
             for name, path in _named(runs).items():
@@ -104,7 +108,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 judged = qrels_in(qrels, qrels_format)
                 if not isinstance(judged, str) or not is_parquet(judged):
                     judged = as_qrels(judged)  # once, for all runs
-                options |= {"duplicates": duplicates or "error", "by_query": by_query}
+                options |= {"duplicates": duplicates or "error", "nan_scores": nan_scores or "error"}
+                options |= {"by_query": by_query}
                 options |= {"qrels_columns": qrels_columns, "run_columns": run_columns}
                 for name, path in _named(runs).items():
                     options["places"] = {"qrels": qrels, "run": path}

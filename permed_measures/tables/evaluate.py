@@ -190,14 +190,7 @@ class Pipeline:
     def _totals(self, query_sets: set[str]) -> nw.LazyFrame[Any]:
         """Join, order and sum: one row per query."""
         judged = self.table.judged_columns(without_duplicates(self.qrels, self.duplicates))
-        returned = self.run.rows
-        if self.nan_scores == "drop":
-            returned = returned.filter(~is_nan_score(returned))
-        elif self.nan_scores == "last":
-            score = nw.col(SCORE).cast(nw.Float64)  # where there is room for one score below all of 32 bits
-            lowest = nw.when(score == float("-inf")).then(_BELOW_FLOAT32).otherwise(score)
-            last = nw.when(is_nan_score(returned)).then(float("-inf")).otherwise(lowest)
-            returned = returned.with_columns(last.alias(SCORE))
+        returned = self._with_nan_placed()
         judged_part = returned
         if self.facts is None or self.facts.only_run:
             # logs hold far more queries than anybody judges: the others need no ranks
@@ -209,6 +202,24 @@ class Pipeline:
         ranked = rank_run(single, self.plan.depth, counted)
         totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"))
         return totals if query_sets == {"qrels"} else _with_query_sets(totals, returned, query_sets)
+
+    def _with_nan_placed(self) -> nw.LazyFrame[Any]:
+        """Return the run without scores that are NaN, or with numbers for them."""
+        rows = self.run.rows
+        if self.nan_scores == "drop":
+            return rows.filter(~is_nan_score(rows))
+        if self.nan_scores == "error":
+            return rows
+        score = nw.col(SCORE).cast(nw.Float64)  # where there is room for one score below all of 32 bits
+        lowest = nw.when(score == float("-inf")).then(_BELOW_FLOAT32).otherwise(score)
+        return rows.with_columns(nw.when(is_nan_score(rows)).then(float("-inf")).otherwise(lowest).alias(SCORE))
+
+    @property
+    def kept(self) -> nw.LazyFrame[Any] | None:
+        """The rows of the run that are ranked; None where that is all of them."""
+        if self.duplicates == "error" and self.nan_scores != "drop":
+            return None
+        return without_duplicates(replace(self.run, rows=self._with_nan_placed()), self.duplicates)
 
 
 def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:

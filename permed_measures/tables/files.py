@@ -21,7 +21,6 @@ from permed_measures.ranking import order
 from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
-from permed_measures.tables.inputs import without_duplicates
 from permed_measures.tables.inspection import TableFacts, check, inspect
 from permed_measures.tables.ranking_table import GRADE
 from permed_measures.tables.sessions import Session
@@ -37,6 +36,7 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     min_relevance: float | None = None,
     queries: str | None = None,
     duplicates: str = "error",
+    nan_scores: str = "error",
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
     by_query: bool = False,
@@ -58,14 +58,15 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
             min_relevance=min_relevance,
             queries=queries,
             duplicates=duplicates,
+            nan_scores=nan_scores,
             qrels_columns=qrels_columns,
             run_columns=run_columns,
             places=named,
         )
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
-        kept = None if duplicates == "error" else without_duplicates(pipeline.run, duplicates)
-        pipeline.facts = facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=kept)
+        facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
+        pipeline.facts = facts
         check(facts, settled=pipeline.settled, places=named)
         _check_grades(pipeline, named["qrels"])
         return _evaluation(pipeline, facts, depth, named["run"], by_query=by_query)

@@ -23,7 +23,7 @@ _ADVICE = {
     "missing numbers": "every row needs a number",
     "infinite or NaN grades": "a grade is a finite number",
     "duplicates": "keep one row each, or say duplicates='max' (the highest; in the shell --duplicates max)",
-    "NaN scores": "engines disagree where NaN stands; say nan_scores='drop' or 'last', or mend the run",
+    "NaN scores": "engines disagree where NaN stands; say nan_scores='drop' or 'last' (in the shell --nan-scores drop)",
 }
 
 
@@ -111,7 +111,7 @@ def inspect(
     """Do it, on tables whose columns are known.
 
     ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at;
-    ``kept`` are the rows of the run without duplicates, where those are allowed.
+    ``kept`` are the rows of the run that are ranked, where some are not.
     """
     judged_queries = queries_of(qrels.rows)
     seen = ~nw.col("returned" if whole_run else "judged").is_null()
