@@ -477,29 +477,54 @@ def outputs(command, arguments):
     return done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("form", FORMS, ids=" ".join)
-def test_the_form_of_ir_measures_prints_the_same_bytes(shared, form, tmp_path):
+@pytest.fixture(scope="module")
+def some_queries(shared, tmp_path_factory):
+    """Qrels and a run with two thirds of their queries, and with one that nobody judged."""
     covid = shared / "trec-covid-r1"
-    # two thirds of the queries, so that some are missing from the run; and a query that nobody judged
     lines = gzip.decompress((covid / "irc_pubmed.run.gz").read_bytes()).decode().splitlines(keepends=True)
-    run = tmp_path / "some.run"
+    run = tmp_path_factory.mktemp("some") / "some.run"
     run.write_text("".join(line for line in lines if int(line.split()[0]) % 3) + "nobody Q0 d 1 1.0 t\n")
-    files = [str(covid / "qrels.txt"), str(run)]
+    return [str(covid / "qrels.txt"), str(run)]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=" ".join)
+def test_the_form_of_ir_measures_prints_the_same_bytes(some_queries, form):
     for measures in [[" ".join(SHARED_MEASURES)]] if "-q" not in form else [["AP"], ["nDCG@10"], ["NumRet"]]:
-        theirs = outputs("ir_measures", [*files, *measures, *form])
-        ours = outputs("permed_measures", [*files, *measures, *form])
+        theirs = outputs("ir_measures", [*some_queries, *measures, *form])
+        ours = outputs("permed_measures", [*some_queries, *measures, *form])
         assert ours[0] == theirs[0]
         assert set(theirs[1].splitlines()) <= set(ours[1].splitlines())
         assert all(line.startswith("note: ") for line in {*ours[1].splitlines()} - {*theirs[1].splitlines()})
 
 
-def test_the_form_of_ir_measures_with_several_measures_by_query(shared):
-    folder = shared / "trec_eval"
-    arguments = [str(folder / "qrels.test"), str(folder / "results.test"), "AP", "P@5 P@10", "-q"]
-    theirs, ours = (outputs(command, arguments)[0].splitlines() for command in ("ir_measures", "permed_measures"))
-    assert sorted(ours) == sorted(theirs)
-    assert ours[-3:] == theirs[-3:]  # the means, in the order of the command line
-    assert [line.split("\t")[1] for line in ours[:3]] == ["AP", "P@5", "P@10"]
+@pytest.mark.parametrize(
+    "measures",
+    [
+        ["AP", "P@5 P@10"],
+        ["P@5 AP"],
+        ["AP nDCG@10 P@1"],
+        ["nDCG@10 nDCG@5 AP"],
+        ["Judged@10 AP"],  # provider by provider: all of AP stands first
+        ["nDCG@10 RR@10 R@100"],
+        ["SetF Rprec Accuracy RR@5 Bpref NumRel infAP IPrec@0.1 Judged@10 Success@1 P@10"],
+    ],
+    ids=" ".join,
+)
+def test_the_form_of_ir_measures_prints_several_measures_by_query_in_its_order(some_queries, measures):
+    arguments = [*some_queries, *measures, "-q"]
+    theirs, ours = (outputs(command, arguments)[0] for command in ("ir_measures", "permed_measures"))
+    assert ours == theirs
+
+
+def test_the_form_of_ir_measures_prints_in_one_order_where_ir_measures_has_several(tool):
+    # two relevance levels are two calls of pytrec_eval, and in ir_measures the hash of their names orders them
+    _, out, _ = tool("qrels.txt", "bm25.run", "P(rel=2)@1 P@1 P(rel=7.5)@1", "-q", "-n")
+    rows = [tuple(line.split("\t")[:2]) for line in out.splitlines()]
+    assert rows[:6] == [(q, m) for m in ("P(rel=2)@1", "P@1") for q in ("q1", "q2")] + [
+        ("q3", "P(rel=2)@1"),
+        ("q3", "P@1"),
+    ]
+    assert rows[6:] == [(q, "P(rel=7.5)@1") for q in ("q1", "q2", "q3")]
 
 
 def test_the_form_of_ir_measures_knows_our_measures_and_providers(tool):
