@@ -20,10 +20,10 @@ _ONE_FORMATS = ("table", "json", "jsonl")
 
 
 @click.command(short_help="List the measures, or describe one.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, metavar="[MEASURE]")
 @click.option("--format", "form", type=click.Choice(list(_tables.FORMATS)), default="table", show_default=True)
 def command(*, name: str | None, form: str) -> None:
-    r"""List the measures, or describe the one called NAME: formula, parameters, names in every host.
+    r"""List the measures, or describe one MEASURE: formula, parameters, names in every host.
 
     As JSON a measure is an object with its formula, parameters and names; the list is a list of these.
 
@@ -68,7 +68,7 @@ def _list() -> _tables.Table:
         [str(measure), ", ".join(host.name for host in _hosts(measure)), _computed_by(measure), _said(measure)]
         for measure in _all()
     ]
-    below = ("permed-measures measures NAME describes a measure; its name is written Name(param=value)@cutoff.",)
+    below = ("permed-measures measures MEASURE describes one; it is written Name(param=value)@cutoff.",)
     return _tables.Table(["measure", "ranx and trec_eval names", "computed by", "what it is"], rows, below)
 
 
