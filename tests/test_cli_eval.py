@@ -16,6 +16,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 
 from permed_measures.measures import DEFINED
 
@@ -305,6 +306,47 @@ def test_measures_are_listed_and_described_from_their_classes(tool):
             assert host.trec(10) in out
     assert tool("measures", "gwmap@10")[1] == tool("measures", "GWMAP")[1] == tool("measures", "GWAP")[1]
     assert "Computed by pytrec_eval" in tool("measures", "AP")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "described"),
+    [("P_5", "P"), ("recip_rank", "RR"), ("ndcg_cut_10", "nDCG"), ("ndcg@10", "nDCG"), ("ndcg_cut.5,10", "nDCG")],
+)
+def test_a_measure_is_described_by_every_name_that_eval_takes(tool, name, described):
+    assert tool("eval", "qrels.txt", "bm25.run", "-m", name)[0] == 0
+    code, out, _ = tool("measures", name)
+    assert (code, out) == (0, tool("measures", described)[1])
+
+
+def test_a_measure_that_nobody_computes_is_not_described(tool):
+    code, _, err = tool("measures", "gm_map")
+    assert (code, "trec_eval has 'gm_map', but it is not computed here" in err) == (2, True)
+    assert "unknown measure 'gwmpa'. Did you mean gwmap" in tool("measures", "gwmpa")[2]
+
+
+def test_standard_measures_have_their_names_in_every_host(tool):
+    _, out, _ = tool("measures", "AP")
+    assert "\n  ranx         map, map@10\n  trec_eval    map, map_cut_10\n" in out
+    _, out, _ = tool("measures", "P")
+    assert "\n  ranx         precision@10\n  trec_eval    P_10\n" in out
+    names = json.loads(tool("measures", "RR", "--format", "json")[1])["names"]
+    assert names == {"ir_measures": ["RR"], "ranx": {"mrr": {}}, "trec_eval": {"recip_rank": {}}}
+    names = json.loads(tool("measures", "nDCG", "--format", "json")[1])["names"]
+    assert names["trec_eval"] == {"ndcg": {}, "ndcg_exp": {"dcg": "exp-log2"}}
+    standard = [m for m in json.loads(tool("measures", "--format", "json")[1]) if m["computed_by"] == "pytrec_eval"]
+    assert [m["name"] for m in standard if not m["names"]["trec_eval"]] == []
+    written = {stem for measure in standard for stem in measure["names"]["trec_eval"]}
+    assert written <= set(pytrec_eval.supported_measures)
+
+
+def test_p_imp_is_described(tool):
+    code, out, _ = tool("measures", "P-imp")
+    assert code == 0
+    assert out.startswith("P-imp: Pairwise Improvement Rate\n\nOf two runs: of all pairs of a relevant and a non-rel")
+    assert "Formula: " in out
+    assert tool("measures", "p_imp@5")[1] == out
+    assert json.loads(tool("measures", "P-imp", "--format", "json")[1])["name"] == "P-imp"
+    assert "measures P-imp describes it" in tool("measures")[1]
 
 
 def test_a_measure_as_json(tool):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ir_measures import Measure
 
+from permed_measures import p_imp
 from permed_measures.comparison import Change, Comparison
 from permed_measures.definitions import definition
 from permed_measures.significance import POWER, Interval
@@ -72,7 +73,7 @@ def level(comparison: Comparison) -> str:
 
 def p_imp_name(comparison: Comparison) -> str:
     """Write P-imp@10."""
-    return f"P-imp@{next(iter(comparison.whole.p_imp.values())).cutoff}"
+    return f"{p_imp.NAME}@{next(iter(comparison.whole.p_imp.values())).cutoff}"
 
 
 def definitions(comparison: Comparison) -> list[str]:
@@ -83,10 +84,7 @@ def definitions(comparison: Comparison) -> list[str]:
         said = definition(measure)
         lines.append(f"{stands_for}: {said}" if said else stands_for)
     cutoff = next(iter(comparison.whole.p_imp.values())).cutoff
-    lines.append(
-        f"{p_imp_name(comparison)}: of all pairs of a relevant and a non-relevant document in the top {cutoff}, the "
-        f"share in the right order that {comparison.baseline} had in the wrong one"
-    )
+    lines.append(f"{p_imp_name(comparison)}: {p_imp.meaning(cutoff, comparison.baseline)}")
     return lines
 
 
