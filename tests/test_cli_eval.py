@@ -644,6 +644,27 @@ def test_a_full_disk_is_one_message_and_exit_code_2(name):
     assert (code, err) == (2, "permed-measures: cannot write the output: No space left on device\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    ("expected", "arguments"),
+    [
+        (2, ["eval", "qrels.txt", "bm25.run"]),  # its notes
+        (2, ["qrels.txt", "bm25.run", "P@1"]),
+        (2, ["eval", "absent.txt", "bm25.run"]),
+        (2, ["eval", "--absent"]),
+        (2, ["gate", "qrels.txt", "bm25.run"]),
+        (0, ["gate", "qrels.txt", "bm25.run", "P@1>=0.1"]),  # nothing goes to stderr
+        (1, ["gate", "qrels.txt", "bm25.run", "P@1>=0.9"]),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_errors_that_cannot_be_written_are_not_taken_for_a_gate_that_does_not_hold(expected, arguments):
+    command = [sys.executable, "-m", "permed_measures", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full, check=False, env=ENVIRONMENT)
+    assert done.returncode == expected
+
+
 @pytest.mark.parametrize("name", WRITING)
 @pytest.mark.usefixtures("folder")
 def test_nobody_reads_and_the_exit_code_stays(name):
