@@ -60,6 +60,17 @@ def grouped(query_ids: Iterable[str], groups: Groups) -> dict[str, list[str]]:
     return {name: members[name] for name in sorted(members, key=_natural)}
 
 
+def group_label(groups: Groups) -> str:
+    """Return what queries are grouped by, as a heading says it.
+
+    >>> group_label("turn"), group_label({"q1": "short"}), group_label(Path("runs/lengths.tsv"))
+    ('turn', 'a table', 'lengths.tsv')
+    """
+    if isinstance(groups, Mapping):
+        return "a table"
+    return Path(groups).name if _is_table(groups) else str(groups)
+
+
 def _is_table(groups: Groups) -> bool:
     return isinstance(groups, (Mapping, PathLike)) or (groups not in NAMED and _is_file(str(groups)))
 

@@ -308,6 +308,16 @@ def test_measures_are_listed_and_described_from_their_classes(tool):
     assert "Computed by pytrec_eval" in tool("measures", "AP")[1]
 
 
+def test_names_in_markdown_stand_as_they_are(tool):
+    Path("a|b_<i>_*c*.run").write_text(RUN)
+    _, out, _ = tool("eval", "qrels.txt", "a|b_<i>_*c*.run", "--profile", "llm-judged", "--format", "markdown")
+    lines = out.splitlines()
+    assert lines[0].startswith(r"| run | precision@5 | ")
+    assert r" | average\_precision | " in lines[0]
+    assert lines[2].startswith(r"| a\|b\_\<i>\_\*c\* | ")
+    assert any(line.startswith(r"- average\_precision = AP: ") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("name", "described"),
     [("P_5", "P"), ("recip_rank", "RR"), ("ndcg_cut_10", "nDCG"), ("ndcg@10", "nDCG"), ("ndcg_cut.5,10", "nDCG")],

@@ -14,7 +14,7 @@ NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
 TEST_NAMES = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test", "randomization": "randomization test"}
 SHORT_TEST_NAMES = {"t": "t", "wilcoxon": "Wilcoxon", "randomization": "rand."}
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
-SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH", "none": "used"}
+SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH"}
 
 
 def number(value: float | None) -> str:
@@ -90,9 +90,10 @@ def definitions(comparison: Comparison) -> list[str]:
 
 def method(comparison: Comparison) -> list[str]:
     """Return how the numbers were made."""
-    family = _family(comparison)
+    starred = any(change.significant for table in comparison.tables for change in table.changes.values())
+    sign = f"* differs from {comparison.baseline}" if starred else f"no difference from {comparison.baseline} is shown"
     lines = [
-        f"* differs from {comparison.baseline}: {TEST_NAMES[comparison.test]}, {family}, p < {comparison.alpha:g}",
+        f"{sign}: {TEST_NAMES[comparison.test]}, {_family(comparison)}, p < {comparison.alpha:g}",
         f"{level(comparison)} interval: BCa bootstrap, {comparison.resamples:,} draws, seed {comparison.seed}",
         f"detectable: what a paired t-test on as many queries finds {POWER:.0%} of the time, before correction",
         "gain: the change as a share of the baseline's mean; d: its mean in standard deviations (Cohen's d_z)",
@@ -105,7 +106,8 @@ def method(comparison: Comparison) -> list[str]:
 def _family(comparison: Comparison) -> str:
     if comparison.correction == "none":
         return "no correction"
-    return f"{CORRECTION_NAMES[comparison.correction]} over {len(comparison.whole.changes)} comparisons"
+    number = len(comparison.whole.changes)
+    return f"{CORRECTION_NAMES[comparison.correction]} over {number} comparison{'' if number == 1 else 's'}"
 
 
 def conclusion(comparison: Comparison, run: str, measure: Measure) -> str:
