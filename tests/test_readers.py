@@ -111,6 +111,11 @@ def test_permed_lists_are_rankings(file):
     assert read_qrels(file(b'{"query_id": "1", "relevant_texts": []}\n')) == {"1": {}}
 
 
+def test_of_two_lists_in_one_line_the_reranked_one_counts(file):
+    path = file(b'{"query_id": "q", "results": ["a", "b"], "ranked_results": ["b", "a"]}\n')
+    assert read_run(path) == {"q": ["b", "a"]}
+
+
 def test_json_lists_are_rankings_or_relevant_documents(file):
     path = file(b'{"q": ["b", "a"], "r": []}')
     assert read_run(path) == {"q": ["b", "a"], "r": []}
