@@ -16,7 +16,7 @@ from ir_measures import Measure
 from permed_measures import significance
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.groups import Groups, grouped
+from permed_measures.groups import Groups, group_label, grouped
 from permed_measures.inputs import Qrels, as_qrels, as_run
 from permed_measures.p_imp import PairImprovement, Tops, pair_improvement, tops
 from permed_measures.profiles import Profile
@@ -241,7 +241,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         notes=tuple(_notes(evaluations, whole, first.labels)),
         profile=first.profile,
         min_relevance=first.min_relevance,
-        grouped_by=None if groups is None else "a table" if isinstance(groups, Mapping) else str(groups),
+        grouped_by=None if groups is None else group_label(groups),
         groups_of=members,
         descriptions=dict(descriptions or {}),
     )

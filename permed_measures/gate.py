@@ -18,6 +18,7 @@ from permed_measures.comparison import Comparison, compare
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.measures import parse
+from permed_measures.notes import NEVER_MEET
 from permed_measures.profiles import Entry, Profile, load_profile
 from permed_measures.report.words import p_is
 
@@ -152,7 +153,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     *,
     profile: str | Path | Profile | None = None,
     baseline: Any = None,  # noqa: ANN401  (likewise)
-    max_drop: float = 0.0,
+    max_drop: float | None = None,
     serving: Mapping[str, Any] | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
@@ -165,15 +166,15 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     """Check conditions on a run's means and on serving figures, and drops against a baseline.
 
     Without conditions those of the profile (its targets) are checked. A drop counts when it is greater than
-    ``max_drop`` and the paired test, corrected over the measures, supports it.
+    ``max_drop`` (0 when not given) and the paired test, corrected over the measures, supports it. A run that has no
+    query of the qrels is an InputError: such a gate would hold for whatever is not above 0.
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": ["b", "a"]}
     >>> result = gate(qrels, run, ["RR>=0.5", "P@1>0.2", "p95_ms<=500"], serving={"p95_ms": 310})
     >>> [check.held for check in result.checks]
     [True, False, True]
     """
-    if not 0 <= max_drop < math.inf:
-        raise ParamError(f"max_drop={max_drop!r} is not allowed; give a number >= 0, such as 0.01")
+    drop = _drop_allowed(max_drop, has_baseline=baseline is not None)
     known = None if profile is None else load_profile(profile)
     wanted, unasked = _wanted(conditions, known, serving)
     figures = serving or {}
@@ -185,7 +186,10 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
         msg = "a baseline needs measures: name some in conditions, or give a profile"
         raise ParamError(msg)
     if not wanted and baseline is None:
-        msg = "nothing to check: give conditions such as 'nDCG@10>=0.85', a profile that has targets, or a baseline"
+        msg = (
+            "nothing to check: give conditions such as 'nDCG@10>=0.85', a profile that has targets, or a baseline and "
+            "a profile"
+        )
         raise ParamError(msg)
     checks: list[Check] = []
     notes: Sequence[str] = ()
@@ -210,15 +214,37 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
                 baseline_name="baseline" if run_name != "baseline" else "the baseline",
             )
             notes = comparison.notes
+        _check_met(notes)
     for condition in wanted:
         value = _value(condition, figures, entries, evaluation, comparison)
         why = "" if condition.holds(value) else f"off by {abs(value - condition.bound):.4g}"
         checks.append(Check(condition, value, condition.holds(value), why))
     checks += [_without_figure(condition, serving) for condition in unasked]
     if comparison is not None:
-        checks += [_drop(comparison, measure, max_drop) for measure in comparison.measures]
+        checks += [_drop(comparison, measure, drop) for measure in comparison.measures]
     stands_for = [f"{name} = {entry.measure}" for name, entry in entries.items() if name != str(entry.measure)]
     return Gate(run_name, tuple(checks), (*stands_for, *notes))
+
+
+def _drop_allowed(max_drop: float | None, *, has_baseline: bool) -> float:
+    if max_drop is None:
+        return 0.0
+    if not has_baseline:
+        msg = (
+            f"max_drop={max_drop!r} is about a drop against a baseline, and none is given: give one (in the shell "
+            "--baseline RUN), or leave it out"
+        )
+        raise ParamError(msg)
+    if not 0 <= max_drop < math.inf:
+        raise ParamError(f"max_drop={max_drop!r} is not allowed; give a number >= 0, such as 0.01")
+    return max_drop
+
+
+def _check_met(notes: Sequence[str]) -> None:
+    """Refuse a run, or a baseline, whose values say nothing of it."""
+    met = next((note for note in notes if NEVER_MEET in note), None)
+    if met is not None:
+        raise InputError(f"nothing can be checked: {met}")
 
 
 def _wanted(
@@ -256,9 +282,18 @@ def _entries(conditions: Sequence[Condition], profile: Profile | None, figures: 
             if figures:
                 msg = f"{condition.name!r} is neither a measure nor in the serving file."
                 raise ParamError(msg + did_you_mean(condition.name, [*figures, *by_name])) from error
+            if _is_figure(condition.name):
+                msg = f"{condition.name!r} is a serving figure, and none are given: give their file with --serving FILE"
+                raise ParamError(msg) from error
             raise
         entries[condition.name] = Entry(measure, condition.name)
     return entries
+
+
+def _is_figure(name: str) -> bool:
+    from permed_measures.serving.summary import is_figure  # noqa: PLC0415  (only for a message)
+
+    return is_figure(name)
 
 
 def _profile_of(entries: Mapping[str, Entry], known: Profile | None) -> Profile:

@@ -35,7 +35,7 @@ def turn(query_id: str) -> str:
     return str(int(number)) if mark and number.isdecimal() else "no turn"
 
 
-_BY_NAME: dict[str, Callable[[str], str]] = {"conversation": conversation, "turn": turn}
+NAMED: dict[str, Callable[[str], str]] = {"conversation": conversation, "turn": turn}
 
 
 def grouped(query_ids: Iterable[str], groups: Groups) -> dict[str, list[str]]:
@@ -60,8 +60,19 @@ def grouped(query_ids: Iterable[str], groups: Groups) -> dict[str, list[str]]:
     return {name: members[name] for name in sorted(members, key=_natural)}
 
 
+def group_label(groups: Groups) -> str:
+    """Return what queries are grouped by, as a heading says it.
+
+    >>> group_label("turn"), group_label({"q1": "short"}), group_label(Path("runs/lengths.tsv"))
+    ('turn', 'a table', 'lengths.tsv')
+    """
+    if isinstance(groups, Mapping):
+        return "a table"
+    return Path(groups).name if _is_table(groups) else str(groups)
+
+
 def _is_table(groups: Groups) -> bool:
-    return isinstance(groups, (Mapping, PathLike)) or (groups not in _BY_NAME and _is_file(str(groups)))
+    return isinstance(groups, (Mapping, PathLike)) or (groups not in NAMED and _is_file(str(groups)))
 
 
 def _is_file(name: str) -> bool:
@@ -76,12 +87,12 @@ def _naming(groups: Groups) -> Callable[[str], str]:
         table = groups if isinstance(groups, Mapping) else read_pairs(str(groups))
         return lambda query_id: str(table.get(query_id, _NO_GROUP))
     name = str(groups)
-    if name in _BY_NAME:
-        return _BY_NAME[name]
+    if name in NAMED:
+        return NAMED[name]
     try:
         pattern = re.compile(name)
     except re.error as error:
-        known = ", ".join(map(repr, _BY_NAME))
+        known = ", ".join(map(repr, NAMED))
         msg = f"groups {name!r} is none of {known}, no file, and no regular expression: {error}"
         raise ParamError(msg) from None
 

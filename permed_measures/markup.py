@@ -41,6 +41,11 @@ def markdown_text(line: str) -> str:
     return " ".join(re.sub(r"([\\`*_|<\[\]])", r"\\\1", line).split())
 
 
+def markdown_row(cells: Iterable[str]) -> str:
+    """Return a line of a GitHub table; the cells are markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
 def terminal_width(line: str) -> int:
     """Return how many columns a text takes: East Asian wide characters take two, combining ones none.
 

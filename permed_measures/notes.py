@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 _NAMED = 5
+NEVER_MEET = "no query is in both the qrels and the run"
 
 
 class Queries(NamedTuple):
@@ -54,9 +55,7 @@ class Basis(NamedTuple):
         """Say what is worth saying."""
         notes = []
         if self.never_meet:
-            notes.append(
-                "no query is in both the qrels and the run: every value is 0; are the query ids written alike?"
-            )
+            notes.append(f"{NEVER_MEET}: every value is 0; are the query ids written alike?")
         if self.min_relevance is not None:
             rest = "(min_relevance) wherever a measure does not say otherwise"
             notes.append(f"relevant means grade >= {self.min_relevance} {rest}")

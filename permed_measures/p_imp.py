@@ -12,6 +12,19 @@ from permed_measures.ranking import order
 
 Tops = Mapping[str, Sequence[str]]
 
+NAME = "P-imp"
+LABEL = "Pairwise Improvement Rate"
+FORMULA = r"|\{(r, n) : r \text{ before } n \text{ now}, n \text{ before } r \text{ then}\}| / |\{(r, n)\}|"
+"""Over the pairs of a relevant document r and a non-relevant n in the reranked top k, all queries together."""
+
+
+def meaning(cutoff: int | str, baseline: str) -> str:
+    """Say in a sentence what P-imp is."""
+    return (
+        f"of all pairs of a relevant and a non-relevant document in the top {cutoff}, the share in the right order "
+        f"that {baseline} had in the wrong one"
+    )
+
 
 @dataclass(frozen=True)
 class PairImprovement:

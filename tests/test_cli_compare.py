@@ -200,8 +200,8 @@ def test_gate_in_every_format(tool):
     assert rows[1] == ["ok", "P@1", ">=", "0.5", repr(first["found"]), ""]
     assert rows[2][:4] == ["FAILED", "P@1", "<=", "0.1"]
     _, out, _ = tool(*base, "markdown")
-    assert f"| FAILED | P@1 <= 0.1 | {first['found']:.4f} | {second['why']} |" in out.splitlines()
-    assert "- profile_query: 1 of 2 checks did not hold" in out.splitlines()
+    assert rf"| FAILED | P@1 \<= 0.1 | {first['found']:.4f} | {second['why']} |" in out.splitlines()
+    assert r"- profile\_query: 1 of 2 checks did not hold" in out.splitlines()
     assert r"FAILED & P@1 \textless{}= 0.1 &" in tool(*base, "latex")[1]
     assert tool(*base[:-1])[1] == tool(*base, "table")[1]
     code, out, _ = tool(*base[:4])

@@ -16,6 +16,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 
 from permed_measures.measures import DEFINED
 
@@ -307,6 +308,57 @@ def test_measures_are_listed_and_described_from_their_classes(tool):
     assert "Computed by pytrec_eval" in tool("measures", "AP")[1]
 
 
+def test_names_in_markdown_stand_as_they_are(tool):
+    Path("a|b_<i>_[c].run").write_text(RUN)
+    _, out, _ = tool("eval", "qrels.txt", "a|b_<i>_[c].run", "--profile", "llm-judged", "--format", "markdown")
+    lines = out.splitlines()
+    assert lines[0].startswith(r"| run | precision@5 | ")
+    assert r" | average\_precision | " in lines[0]
+    assert lines[2].startswith(r"| a\|b\_\<i>\_\[c\] | ")
+    assert any(line.startswith(r"- average\_precision = AP: ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "described"),
+    [("P_5", "P"), ("recip_rank", "RR"), ("ndcg_cut_10", "nDCG"), ("ndcg@10", "nDCG"), ("ndcg_cut.5,10", "nDCG")],
+)
+def test_a_measure_is_described_by_every_name_that_eval_takes(tool, name, described):
+    assert tool("eval", "qrels.txt", "bm25.run", "-m", name)[0] == 0
+    code, out, _ = tool("measures", name)
+    assert (code, out) == (0, tool("measures", described)[1])
+
+
+def test_a_measure_that_nobody_computes_is_not_described(tool):
+    code, _, err = tool("measures", "gm_map")
+    assert (code, "trec_eval has 'gm_map', but it is not computed here" in err) == (2, True)
+    assert "unknown measure 'gwmpa'. Did you mean gwmap" in tool("measures", "gwmpa")[2]
+
+
+def test_standard_measures_have_their_names_in_every_host(tool):
+    _, out, _ = tool("measures", "AP")
+    assert "\n  ranx         map, map@10\n  trec_eval    map, map_cut_10\n" in out
+    _, out, _ = tool("measures", "P")
+    assert "\n  ranx         precision@10\n  trec_eval    P_10\n" in out
+    names = json.loads(tool("measures", "RR", "--format", "json")[1])["names"]
+    assert names == {"ir_measures": ["RR"], "ranx": {"mrr": {}}, "trec_eval": {"recip_rank": {}}}
+    names = json.loads(tool("measures", "nDCG", "--format", "json")[1])["names"]
+    assert names["trec_eval"] == {"ndcg": {}, "ndcg_exp": {"dcg": "exp-log2"}}
+    standard = [m for m in json.loads(tool("measures", "--format", "json")[1]) if m["computed_by"] == "pytrec_eval"]
+    assert [m["name"] for m in standard if not m["names"]["trec_eval"]] == []
+    written = {stem for measure in standard for stem in measure["names"]["trec_eval"]}
+    assert written <= set(pytrec_eval.supported_measures)
+
+
+def test_p_imp_is_described(tool):
+    code, out, _ = tool("measures", "P-imp")
+    assert code == 0
+    assert out.startswith("P-imp: Pairwise Improvement Rate\n\nOf two runs: of all pairs of a relevant and a non-rel")
+    assert "Formula: " in out
+    assert tool("measures", "p_imp@5")[1] == out
+    assert json.loads(tool("measures", "P-imp", "--format", "json")[1])["name"] == "P-imp"
+    assert "measures P-imp describes it" in tool("measures")[1]
+
+
 def test_a_measure_as_json(tool):
     code, out, _ = tool("measures", "GWMAP", "--format", "json")
     found = json.loads(out)
@@ -345,7 +397,7 @@ def test_the_list_of_measures_in_other_formats(tool):
     assert listed[names.index("GWAP")] == json.loads(tool("measures", "GWAP", "--format", "json")[1])
     lines = tool("measures", "--format", "jsonl")[1].splitlines()
     assert list(map(json.loads, lines)) == listed
-    assert tool("measures", "--format", "markdown")[1].startswith("| measure | ranx and trec_eval names |")
+    assert tool("measures", "--format", "markdown")[1].startswith(r"| measure | ranx and trec\_eval names |")
     assert len(list(csv.reader(io.StringIO(tool("measures", "--format", "csv")[1])))) == len(listed) + 1
 
 
@@ -477,29 +529,54 @@ def outputs(command, arguments):
     return done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("form", FORMS, ids=" ".join)
-def test_the_form_of_ir_measures_prints_the_same_bytes(shared, form, tmp_path):
+@pytest.fixture(scope="module")
+def some_queries(shared, tmp_path_factory):
+    """Qrels and a run with two thirds of their queries, and with one that nobody judged."""
     covid = shared / "trec-covid-r1"
-    # two thirds of the queries, so that some are missing from the run; and a query that nobody judged
     lines = gzip.decompress((covid / "irc_pubmed.run.gz").read_bytes()).decode().splitlines(keepends=True)
-    run = tmp_path / "some.run"
+    run = tmp_path_factory.mktemp("some") / "some.run"
     run.write_text("".join(line for line in lines if int(line.split()[0]) % 3) + "nobody Q0 d 1 1.0 t\n")
-    files = [str(covid / "qrels.txt"), str(run)]
+    return [str(covid / "qrels.txt"), str(run)]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=" ".join)
+def test_the_form_of_ir_measures_prints_the_same_bytes(some_queries, form):
     for measures in [[" ".join(SHARED_MEASURES)]] if "-q" not in form else [["AP"], ["nDCG@10"], ["NumRet"]]:
-        theirs = outputs("ir_measures", [*files, *measures, *form])
-        ours = outputs("permed_measures", [*files, *measures, *form])
+        theirs = outputs("ir_measures", [*some_queries, *measures, *form])
+        ours = outputs("permed_measures", [*some_queries, *measures, *form])
         assert ours[0] == theirs[0]
         assert set(theirs[1].splitlines()) <= set(ours[1].splitlines())
         assert all(line.startswith("note: ") for line in {*ours[1].splitlines()} - {*theirs[1].splitlines()})
 
 
-def test_the_form_of_ir_measures_with_several_measures_by_query(shared):
-    folder = shared / "trec_eval"
-    arguments = [str(folder / "qrels.test"), str(folder / "results.test"), "AP", "P@5 P@10", "-q"]
-    theirs, ours = (outputs(command, arguments)[0].splitlines() for command in ("ir_measures", "permed_measures"))
-    assert sorted(ours) == sorted(theirs)
-    assert ours[-3:] == theirs[-3:]  # the means, in the order of the command line
-    assert [line.split("\t")[1] for line in ours[:3]] == ["AP", "P@5", "P@10"]
+@pytest.mark.parametrize(
+    "measures",
+    [
+        ["AP", "P@5 P@10"],
+        ["P@5 AP"],
+        ["AP nDCG@10 P@1"],
+        ["nDCG@10 nDCG@5 AP"],
+        ["Judged@10 AP"],  # provider by provider: all of AP stands first
+        ["nDCG@10 RR@10 R@100"],
+        ["SetF Rprec Accuracy RR@5 Bpref NumRel infAP IPrec@0.1 Judged@10 Success@1 P@10"],
+    ],
+    ids=" ".join,
+)
+def test_the_form_of_ir_measures_prints_several_measures_by_query_in_its_order(some_queries, measures):
+    arguments = [*some_queries, *measures, "-q"]
+    theirs, ours = (outputs(command, arguments)[0] for command in ("ir_measures", "permed_measures"))
+    assert ours == theirs
+
+
+def test_the_form_of_ir_measures_prints_in_one_order_where_ir_measures_has_several(tool):
+    # two relevance levels are two calls of pytrec_eval, and in ir_measures the hash of their names orders them
+    _, out, _ = tool("qrels.txt", "bm25.run", "P(rel=2)@1 P@1 P(rel=7.5)@1", "-q", "-n")
+    rows = [tuple(line.split("\t")[:2]) for line in out.splitlines()]
+    assert rows[:6] == [(q, m) for m in ("P(rel=2)@1", "P@1") for q in ("q1", "q2")] + [
+        ("q3", "P(rel=2)@1"),
+        ("q3", "P@1"),
+    ]
+    assert rows[6:] == [(q, "P(rel=7.5)@1") for q in ("q1", "q2", "q3")]
 
 
 def test_the_form_of_ir_measures_knows_our_measures_and_providers(tool):
@@ -575,6 +652,27 @@ def test_a_full_disk_is_one_message_and_exit_code_2(name):
     with Path("/dev/full").open("w") as full:
         code, err = written_to(full, WRITING[name][1:])
     assert (code, err) == (2, "permed-measures: cannot write the output: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    ("expected", "arguments"),
+    [
+        (2, ["eval", "qrels.txt", "bm25.run"]),  # its notes
+        (2, ["qrels.txt", "bm25.run", "P@1"]),
+        (2, ["eval", "absent.txt", "bm25.run"]),
+        (2, ["eval", "--absent"]),
+        (2, ["gate", "qrels.txt", "bm25.run"]),
+        (0, ["gate", "qrels.txt", "bm25.run", "P@1>=0.1"]),  # nothing goes to stderr
+        (1, ["gate", "qrels.txt", "bm25.run", "P@1>=0.9"]),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_errors_that_cannot_be_written_are_not_taken_for_a_gate_that_does_not_hold(expected, arguments):
+    command = [sys.executable, "-m", "permed_measures", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full, check=False, env=ENVIRONMENT)
+    assert done.returncode == expected
 
 
 @pytest.mark.parametrize("name", WRITING)

@@ -140,6 +140,31 @@ def test_wrong_gates():
     assert load_profile("hybrid").targets == ()
 
 
+def test_a_run_without_a_query_of_the_qrels_is_no_pass():
+    strangers = {"Q0": ["a"], "Q1": ["a"]}
+    for conditions, baseline in (["RR>=0"], None), (["RR<=0.5"], None), (["RR>=0"], GOOD):
+        with pytest.raises(InputError, match="no query is in both the qrels and the run"):
+            gate(QRELS, strangers, conditions, baseline=baseline)
+    with pytest.raises(InputError, match="baseline: no query is in both"):
+        gate(QRELS, GOOD, ["RR>=0"], baseline=strangers)
+
+
+def test_a_drop_needs_a_baseline():
+    with pytest.raises(ParamError, match=r"max_drop=0.001 is about a drop against a baseline, and none is given"):
+        gate(QRELS, GOOD, ["RR>0"], max_drop=0.001)
+
+
+def test_a_figure_without_figures_is_not_taken_for_a_measure():
+    with pytest.raises(ParamError, match=r"'p95_ms' is a serving figure, .* --serving FILE$"):
+        gate(QRELS, GOOD, ["RR>0", "p95_ms<=300"])
+
+
+def test_the_advice_of_an_empty_gate_can_be_followed():
+    with pytest.raises(ParamError, match=r"nothing to check: .* or a baseline and a profile"):
+        gate(QRELS, GOOD)
+    assert held(gate(QRELS, GOOD, baseline=BAD, profile="permed")) == [True] * 3
+
+
 def test_serving_files(tmp_path):
     path = tmp_path / "serving.json"
     path.write_text(json.dumps({"p95_ms": 310}))

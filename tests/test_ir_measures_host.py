@@ -14,6 +14,7 @@ from ir_measures.providers import registry as providers
 
 import permed_measures
 from permed_measures import GWAP, Coverage, HostError, InputError, ListAP, ListNDCG, register
+from permed_measures.hosts.ir_measures import refusal
 
 QRELS = {"q1": {"a": 2, "b": 1}, "q-2": {"c": 2, "d": 1}, "q3": {"e": 1}}
 RUN = {"q1": {"b": 9.0, "a": 8.0}, "q-2": {"x": 5.0, "c": 4.0}}
@@ -136,6 +137,21 @@ def test_an_ir_measures_of_another_shape_is_refused(monkeypatch):
 
 
 @pytest.mark.full
+def test_a_measure_that_ir_measures_cannot_compute_says_what_to_do(monkeypatch):
+    cwl = providers["cwl_eval"]
+    error = ValueError("Unsupported measures {RBP}.")
+    for available, install in ((False, ", pip install ir-measures[cwl_eval]"), (True, "")):
+        monkeypatch.setattr(cwl, "_is_available", available)
+        expected = f"none of its providers here does; cwl_eval would: write RBP(rel=…){install}"
+        assert refusal(ir_measures.RBP, error) == f"ir_measures cannot compute RBP: {expected}"
+    # who can, and was asked, has said why not
+    assert refusal(ir_measures.RBP(rel=1), error) == f"ir_measures cannot compute RBP(rel=1): {error}"
+    monkeypatch.setattr(cwl, "_is_available", False)
+    assert "cwl_eval would: write RBP without cutoff, pip" in refusal(ir_measures.RBP(rel=1) @ 10, error)
+    mine = ir_measures.define_byquery(lambda _, __: 1, name="Mine")
+    assert refusal(mine, error) == f"ir_measures cannot compute Mine: {error}"
+
+
 def test_pyterrier_experiments():
     pandas = pytest.importorskip("pandas", reason="PyTerrier needs pandas")
     pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed")

@@ -8,11 +8,12 @@ from math import log2
 import ir_measures
 import numpy as np
 import pytest
+import pytrec_eval
 from ir_measures import AP, P, nDCG
 
 from permed_measures import GWAP, Coverage, InputError, ListAP, ListNDCG, ParamError, evaluate, parse
 from permed_measures.definitions import definition
-from permed_measures.measures import DEFINED, parse_all, parse_trec_name
+from permed_measures.measures import DEFINED, known_names, parse_all, parse_trec_name
 from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
@@ -217,6 +218,27 @@ def test_the_names_of_the_table_are_those_of_the_classes():
 def test_a_wrong_name_says_what_is_right(name, message):
     with pytest.raises(ParamError, match=message):
         parse_all(name)
+
+
+def test_what_only_trec_eval_computes_is_not_suggested():
+    refused = set()
+    for name in pytrec_eval.supported_measures:
+        if not parse_trec_name(name) and not parse_trec_name(f"{name}_5"):
+            refused.add(name)
+            with pytest.raises(ParamError, match=f"^trec_eval has '{name}', but it is not computed here"):
+                parse(name)
+    assert {"gm_map", "G", "11pt_avg", "runid"} < refused
+    assert refused.isdisjoint(known_names())
+    with pytest.raises(ParamError, match=r"trec_eval has 'relative_P_5', .*; near to it is SetP\(relative=True\)"):
+        parse("relative_P_5")
+    with pytest.raises(ParamError, match=r"unknown measure 'gm_mp'\. Did you mean (?!gm_map)"):
+        parse("gm_mp")
+
+
+def test_what_is_skipped_of_a_nickname_is_not_printed_among_values(capsys):
+    assert AP in parse_all("official")
+    captured = capsys.readouterr()
+    assert (captured.out, "gm_map" in captured.err) == ("", True)
 
 
 def test_parse_wants_one_measure():

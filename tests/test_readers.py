@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -110,6 +111,11 @@ def test_permed_lists_are_rankings(file):
     assert read_qrels(file(b'{"query_id": "1", "relevant_texts": []}\n')) == {"1": {}}
 
 
+def test_of_two_lists_in_one_line_the_reranked_one_counts(file):
+    path = file(b'{"query_id": "q", "results": ["a", "b"], "ranked_results": ["b", "a"]}\n')
+    assert read_run(path) == {"q": ["b", "a"]}
+
+
 def test_json_lists_are_rankings_or_relevant_documents(file):
     path = file(b'{"q": ["b", "a"], "r": []}')
     assert read_run(path) == {"q": ["b", "a"], "r": []}
@@ -208,9 +214,25 @@ OTHER_FAULTS = {
     "rows: text": ("run", b'{"qid": "a", "docno": "x", "score": "1"}\n', 1, "the score '1' is not a number"),
     "rows: no score": ("run", b'{"qid": "a", "docno": "x", "relevance": 1}\n', 1, "no 'score', which a run file has"),
     "json: syntax": ("run", b'{"a": {"x": 1},\n "b": {"x": }\n}', 2, "not JSON (Expecting value"),
-    "json: key twice": ("run", b'{"a": {"x": 1, "x": 2}}', None, "the key 'x' stands twice in one JSON object"),
-    "json: number": ("run", b'{"a": {"x": 1}, "b": 5}', None, "query 'b': a JSON number, expected an object"),
-    "json: NaN": ("run", b'{"a": {"x": NaN}}', None, "query 'a': document 'x': the score is NaN"),
+    "json: key twice": (
+        "run",
+        b'{"x": {"x": 1},\n"a": {"y": {}, "x": 1,\n"x": 2},\n"x": {}}',
+        3,
+        "the key 'x' stands twice in one JSON object",
+    ),
+    "json: query twice": ("run", b'{"a": {"x": 1}, "b": {"a": 1},\n "a" : {}}', 2, "the key 'a' stands twice"),
+    "json: key twice, deep": ("run", b'{"a": {"x": {"y": 1, "y": 2}}}', None, "the key 'y' stands twice"),
+    "json: number": ("run", b'{"a": {"x": 1},\n\n"b": 5}', 3, "query 'b': a JSON number, expected an object"),
+    "json: NaN": ("run", b'{"a":\n{"x": NaN}}', 2, "query 'a': document 'x': the score is NaN"),
+    "json: score": ("run", b'{"a": {"x": 1, "y": [{}]},\n"b": {}}', 1, "document 'y': the score [{}] is not a number"),
+    "json: grade": (
+        "qrels",
+        b'{"a": {"x": 1},\n"b": {"x": 1 ,\n\t"\\u0079": null}}',
+        3,
+        "document 'y': the grade None",
+    ),
+    "json: list": ("run", b'{"a": {"x": 1},\n"b": ["x",\n"x"]}', 2, "document 'x' stands twice in the list"),
+    "json: no UTF-8": ("run", b'{"a":\n{"\xff": 1}}', 2, "not UTF-8: byte 0xff"),
     "beir: fields": ("qrels", b"query-id\tcorpus-id\tscore\na\tb\n", 2, "2 fields, a line has 3, separated by tabs"),
     "beir: empty": ("qrels", b"query-id\tcorpus-id\tscore\n\tb\t1\n", 2, "an empty id"),
     "csv: fields": ("qrels", b"qid,docno,rel\na,b,1\na,c\n", 3, "2 fields, the header has 3"),
@@ -221,6 +243,12 @@ OTHER_FAULTS = {
     "csv: 1_0": ("run", b"qid,docno,score\na,b,1\na,c,1_0\n", 3, "the score '1_0' is not a number"),
     "tsv: 1_0": ("qrels", b"qid\tdocno\trel\na\tb\t1.5_0\n", 2, "the grade '1.5_0' is not a finite number"),
     "csv: quotes": ("qrels", b'qid,docno,rel\na,"b"c,1\n', 2, "not CSV: ',' expected after '\"'"),
+    "csv: open quote": (
+        "qrels",
+        b'qid,docno,rel\na,b,1\n"a\n",c,"1"\n"a\n""x","c""\n,1\na,d,2\n',
+        6,
+        "a quote opens in this line, and nothing closes it",
+    ),
     "csv: no number": ("run", b"qid,docno,rel\na,b,1\n", 1, "no 'score', which a run file has; there is 'qid'"),
 }
 
@@ -245,6 +273,36 @@ def test_a_file_of_no_format_lists_the_formats(file):
     assert read_run(file(b"", "empty.run")) == {}
     with pytest.raises(ParamError, match=r"unknown format 'trek'\. Did you mean trec"):
         read_run(file(b""), "trek")
+
+
+@pytest.mark.parametrize(
+    ("content", "start"),
+    [
+        (
+            b"q1 0 a\nq1 0 b 1\n",
+            ":1: the format cannot be told from name and content; this line has 3 fields: 'q1 0 a'\n",
+        ),
+        (
+            b"# said\n\nq1\nq1 0 b 1\n",
+            ":3: the format cannot be told from name and content; this line has 1 field: 'q1'",
+        ),
+        (b"# said\n", ": the format cannot be told from name and content: there are only comments at its start\n"),
+    ],
+)
+def test_a_first_line_that_fits_no_format_is_shown(file, content, start):
+    path = file(content)
+    with pytest.raises(InputError) as error:
+        read_qrels(path)
+    assert str(error.value).startswith(f"{path}{start}")
+
+
+def test_a_field_of_a_csv_file_may_be_long(file):
+    limit = csv.field_size_limit()
+    text = "b" * 200_000
+    assert read_qrels(file(f"qid,docno,rel\na,{text},1\n".encode())) == {"a": {text: 1}}
+    with pytest.raises(InputError, match=":2: 2 fields, the header has 3"):
+        read_qrels(file(f"qid,docno,rel\na,{text}\n".encode()))
+    assert csv.field_size_limit() == limit
 
 
 def test_unreadable_files_are_input_errors(tmp_path, file):

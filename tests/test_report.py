@@ -14,7 +14,8 @@ from ir_measures import RR
 from permed_measures.comparison import compare
 from permed_measures.errors import ParamError
 from permed_measures.report import FORMATS, words
-from permed_measures.report.plots import _scale
+from permed_measures.report.plots import _scale, differences_plot
+from permed_measures.report.tables import changes_grid
 
 pytest.importorskip("scipy", reason="the paired t-test needs it")
 
@@ -209,11 +210,62 @@ def test_numbers_in_words():
 
 
 def test_ticks_are_round_and_within():
-    for low, high in ((0.0, 1.0), (0.8281, 0.8629), (-0.102, 0.05), (0.5, 0.5), (1e-7, 3e-7)):
+    for low, high in ((0.0, 1.0), (0.8281, 0.8629), (-0.102, 0.05), (0.5, 0.5), (1e-7, 3e-7), (-0.04, 0.04)):
         scale = _scale([low, high], 0, 100)
         ticks = scale.ticks()
-        assert 2 <= len(ticks) <= 9
+        assert 3 <= len(ticks) <= 9
         assert all(scale.low <= tick <= scale.high for tick in ticks)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
+def test_a_star_is_explained_where_one_stands(result, one_query, form):
+    with_stars, without = result.render(form), one_query.render(form)
+    assert "differs from retrieved: paired t-test, Holm over 6 comparisons, p" in with_stars
+    assert "differs from" not in without
+    assert "no difference from baseline is shown: paired t-test, Holm over 1 comparison, p" in without
+
+
+def test_without_a_correction_no_column_stands_twice():
+    qrels = {f"q{n}": {"a": 1} for n in range(30)}
+    before = {query_id: ["b", "a"] if place % 4 else ["a"] for place, query_id in enumerate(qrels)}
+    plain, holm = (
+        compare(qrels, before, {"r": dict.fromkeys(qrels, ("a",))}, "RR", correction=correction)
+        for correction in ("none", "holm")
+    )
+    assert changes_grid(holm).heads[5:9] == ["p t", "p Wilcoxon", "p rand.", "p t, Holm"]
+    grid = changes_grid(plain)
+    assert grid.heads[5:9] == ["p t", "p Wilcoxon", "p rand.", "win/tie/loss"]
+    # the star stands at the test that decides
+    assert [head for head, cell in zip(grid.heads, grid.rows[0], strict=True) if cell.marked] == ["p t"]
+    assert "used" not in plain.render()
+
+
+def test_a_table_by_a_file_is_headed_by_the_files_name(tmp_path):
+    path = tmp_path / "lengths.tsv"
+    path.write_text("q1\tshort\nq2\tlong\n")
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    found = compare(qrels, qrels, {"r": qrels}, "RR", groups=str(path))
+    assert found.grouped_by == "lengths.tsv"
+    assert "\nby lengths.tsv\n" in found.render()
+    assert str(tmp_path) not in found.render("html")
+
+
+def test_an_axis_has_one_way_to_write_numbers(result):
+    sides = re.findall(r'<text class="side"[^>]*>([^<]*)<', result.render("html"))
+    for high, zero, low in zip(sides[::3], sides[1::3], sides[2::3], strict=True):
+        assert (high[0], low[0], zero) == ("+", "-", re.sub(r"\d", "0", high[1:]))
+        assert high[1:] == low[1:]
+    drawn = differences_plot(result, result.measures[0])
+    ticks = re.findall(r'<text class="tick"[^>]*>([^<]*)<', drawn)
+    assert len({len(tick.lstrip("+-")) for tick in ticks}) == 1
+    assert all(tick[0] in "+-" for tick in ticks if float(tick))
+
+
+@pytest.mark.parametrize(("runs", "kind", "rows"), [(1, "figures", 1), (2, "figures pairs", 3), (3, "figures", 3)])
+def test_figures_fill_the_page(runs, kind, rows):
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    page = compare(qrels, qrels, {f"r{n}": qrels for n in range(runs)}, "RR AP P@1").render("html")
+    assert page.count(f'<div class="{kind}">') == rows
 
 
 def test_an_unknown_format_is_named(result):

@@ -6,11 +6,13 @@ import json
 import math
 
 import pytest
+from ir_measures.measures import registry
 from pytest import approx  # noqa: PT013  (reads well in sums)
 
 from permed_measures.errors import ParamError
 from permed_measures.profiles import PROFILES, Target
 from permed_measures.serving import Cost, Latency, Load, ServingSummary, Targets, roi
+from permed_measures.serving.summary import is_figure
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,9 @@ def test_a_summary_is_one_flat_object_of_numbers():
     assert numbers["usd_per_day"] == approx(100)
     assert {"p95_ms", "p99_ms", "usd_per_query"} <= set(numbers)
     assert "p95_ms" in str(summary)
+    with_interval = ServingSummary(Latency.of(list(range(1, 200)))).to_dict()
+    assert [name for name in {**numbers, **with_interval} if not is_figure(name)] == []
+    assert not any(map(is_figure, map(str, registry)))
 
 
 def test_the_gate_reads_a_summary(tmp_path):

@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pkgutil import iter_modules
 
 from permed_measures.errors import HostError, InputError, ParamError, require
@@ -40,10 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         sys.exit(_run(given))
     except (InputError, ParamError, HostError) as error:
-        sys.stderr.write(f"permed-measures: {error}\n")
+        _say(f"permed-measures: {error}\n")
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.stderr.write("\npermed-measures: interrupted\n")
+        _say("\npermed-measures: interrupted\n")
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output, head for one, has seen enough
         _drop_output()
@@ -51,8 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:  # reading fails with an InputError: this is a full disk, or the like
         _drop_output()
         what = "cannot write the output" if error.filename is None else error.filename
-        sys.stderr.write(f"permed-measures: {what}: {error.strerror}\n")
+        _say(f"permed-measures: {what}: {error.strerror}\n")
         sys.exit(2)
+
+
+def _say(message: str) -> None:
+    """Write to stderr; where that is what cannot be written, the exit code alone must say it."""
+    with suppress(OSError):
+        sys.stderr.write(message)
 
 
 @contextmanager

@@ -25,19 +25,26 @@ class Commands(click.Group):
         """Return the names of all commands."""
         return sorted(command_files())
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  (click's signature)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         files = command_files()
         if cmd_name not in files:
             return None
         command: click.Command = import_module(f"permed_measures.cli.{files[cmd_name]}").command
+        if ctx.resilient_parsing:  # the shell asks what may come next
+            from permed_measures.cli._completion import complete  # noqa: PLC0415  (only then)
+
+            complete(command)
         return _unraw(command)
 
 
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog='Shell completion: eval "$(_PERMED_MEASURES_COMPLETE=bash_source permed-measures)" (or zsh_, fish_).',
+    epilog="""\b
+    Shell completion, for a start file of bash (zsh: zsh_source; fish: fish_source, into source):
+      eval "$(_PERMED_MEASURES_COMPLETE=bash_source permed-measures)"
+    """,
 )
 @click.version_option(permed_measures.__version__, prog_name="permed-measures")
 def group() -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from permed_measures.readers.source import STDIN
 _PLACES = 4
 _SAFE_PLACES = 10
 _SUMMARY = "all"
+_HIGHEST = 1000
+"""A grade that every provider can take."""
 
 Value = tuple[str, str, float]
 """Query, measure as it prints, value."""
@@ -85,7 +89,7 @@ def _check_exists(path: str, commands: Sequence[str]) -> None:
 
 
 def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels, notes: list[str]) -> Iterator[Value]:
-    """Yield values in ir_measures' order: the queries as they come in the run, then those that are missing there."""
+    """Yield values in ir_measures' order."""
     # sums depend on the order of queries in their last digits, and a large file is read without keeping it
     exact = options.by_query or options.output_format == "jsonl" or not 0 <= options.places <= _SAFE_PLACES
     run = read_run(options.run) if exact else options.run
@@ -93,13 +97,43 @@ def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrel
     notes += evaluation.notes
     columns = {str(measure): column for measure, column in evaluation.columns.items()}
     answered = [query_id for query_id in run if query_id in qrels] if exact else list(qrels)
-    for query_id in answered:
-        for name, column in columns.items():
-            yield query_id, name, column[query_id]
-    missing = sorted(qrels.keys() - set(answered))
-    for name in sorted(columns):
-        for query_id in missing:
+    for query_id, name in _order(measures, qrels, answered) if options.by_query else product(answered, columns):
+        yield query_id, name, columns[name].pop(query_id)
+    for name in sorted(columns):  # what is missing from the run, or what a provider does not answer for
+        for query_id in sorted(columns[name]):
             yield query_id, name, columns[name][query_id]
+
+
+def _order(measures: Sequence[Measure], qrels: Qrels, answered: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield query and measure as ir_measures prints them: provider by provider, each in an order of its own.
+
+    The providers tell it themselves, by what they answer to the smallest qrels and run with these queries. Where
+    ir_measures' order hangs on the hash of a name, and changes from call to call, ours is that of the command line.
+    """
+    highest = {query_id: max(0, *grades.values()) if grades else 0 for query_id, grades in qrels.items()}
+    judged = {query_id: {"1": min(math.floor(grade), _HIGHEST)} for query_id, grade in highest.items()}
+    returned = {query_id: {"1": 2.0, "2": 1.0} for query_id in answered}
+    by_provider: dict[str, list[Measure]] = {}
+    for measure in measures:
+        by_provider.setdefault(_provider_of(measure), []).append(measure)
+    names = {id(measure): str(measure) for measure in measures}
+    for provider in ir_measures.DefaultPipeline.providers:
+        asked = by_provider.get(provider.NAME, [])
+        try:
+            for query_id, measure, _ in provider.iter_calc(asked, judged, returned) if asked else ():
+                yield query_id, names[id(measure)]
+        except (ValueError, RuntimeError, AssertionError, OSError):  # it cannot: then the order is not its own
+            continue
+
+
+def _provider_of(measure: Measure) -> str:
+    for provider in ir_measures.DefaultPipeline.providers:
+        try:
+            if provider.supports(measure) and provider.is_available():
+                return str(provider.NAME)
+        except (ValueError, AssertionError):  # noqa: PERF203  (it refuses parameters, such as rel=7.5, that we compute)
+            continue
+    return ""
 
 
 def _by_provider(

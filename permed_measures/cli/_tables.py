@@ -51,9 +51,12 @@ def text(table: Table) -> str:
 
 def markdown(table: Table) -> str:
     """Return a GitHub table."""
-    lines = [list(table.heads), ["---:" if right else "---" for right in table.numeric()], *table.cells()]
-    rows = ["| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines]
-    return "\n".join([*rows, *(["", *[f"- {line}" for line in table.below]] if table.below else [])]) + "\n"
+    from permed_measures.markup import markdown_row, markdown_text  # noqa: PLC0415  (most calls print a table)
+
+    rows = [markdown_row(map(markdown_text, line)) for line in (table.heads, *table.cells())]
+    rows.insert(1, markdown_row("---:" if right else "---" for right in table.numeric()))
+    below = [f"- {markdown_text(line)}" for line in table.below]
+    return "\n".join([*rows, *(["", *below] if below else [])]) + "\n"
 
 
 def latex(table: Table) -> str:

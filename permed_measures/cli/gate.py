@@ -22,7 +22,7 @@ from permed_measures.profiles import QUERY_SETS
 @click.argument("conditions", nargs=-1)
 @click.option("--profile", metavar="NAME|FILE.toml", help="Display names; its targets when no condition is given.")
 @click.option("--baseline", metavar="RUN", help="Also check that no measure drops against this run.")
-@click.option("--max-drop", type=float, default=0.0, show_default=True, help="A drop up to this is allowed.")
+@click.option("--max-drop", type=float, metavar="X", help="With --baseline: the drop that is allowed.  [default: 0]")
 @click.option("--serving", metavar="FILE", help='Serving figures, one JSON object: {"p95_ms": 310, …}.')
 @click.option("--junit", "junit_file", metavar="FILE", help="Also write JUnit XML for the CI system.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
@@ -40,7 +40,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     conditions: Sequence[str],
     profile: str | None,
     baseline: str | None,
-    max_drop: float,
+    max_drop: float | None,
     serving: str | None,
     junit_file: str | None,
     min_relevance: float | None,

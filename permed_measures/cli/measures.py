@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import click
 import ir_measures
 from ir_measures import Measure
 
+from permed_measures import p_imp
 from permed_measures.cli import _tables
 from permed_measures.definitions import definition, description, formula, plain
 from permed_measures.delegate import delegates
-from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.measures import DEFINED, own
-from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
+from permed_measures.errors import ParamError
+from permed_measures.measures import DEFINED, own, parse_all
+from permed_measures.measures.base import NOT_GIVEN, Param
+from permed_measures.references import pytrec_eval, ranx
+from permed_measures.references.reference import Reference
+from permed_measures.verify import all_params
 
 _ONE_FORMATS = ("table", "json", "jsonl")
 
 
 @click.command(short_help="List the measures, or describe one.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, metavar="[MEASURE]")
 @click.option("--format", "form", type=click.Choice(list(_tables.FORMATS)), default="table", show_default=True)
 def command(*, name: str | None, form: str) -> None:
-    r"""List the measures, or describe the one called NAME: formula, parameters, names in every host.
+    r"""List the measures, or describe one MEASURE: formula, parameters, names in every host.
 
     As JSON a measure is an object with its formula, parameters and names; the list is a list of these.
 
@@ -41,8 +49,12 @@ def command(*, name: str | None, form: str) -> None:
     if form not in _ONE_FORMATS:
         msg = f"one measure is described as {', '.join(_ONE_FORMATS)}; {form} is for the list, without {name}"
         raise ParamError(msg)
-    measure = _found(name)
-    click.echo("\n".join(_described(measure)) if form == "table" else _json(_record(measure), form))
+    if name.partition("@")[0].casefold().replace("_", "-") == p_imp.NAME.casefold():
+        lines, record = _p_imp_described, _p_imp_record
+    else:
+        measure = _found(name)
+        lines, record = partial(_described, measure), partial(_record, measure)
+    click.echo("\n".join(lines()) if form == "table" else _json(record(), form))
 
 
 def _listed(form: str) -> str:
@@ -65,15 +77,51 @@ def _all() -> list[Measure]:
 
 def _list() -> _tables.Table:
     rows: list[list[str | float]] = [
-        [str(measure), ", ".join(host.name for host in _hosts(measure)), _computed_by(measure), _said(measure)]
-        for measure in _all()
+        [str(measure), ", ".join(_stems(measure)), _computed_by(measure), _said(measure)] for measure in _all()
     ]
-    below = ("permed-measures measures NAME describes a measure; its name is written Name(param=value)@cutoff.",)
+    below = (
+        "permed-measures measures MEASURE describes one; it is written Name(param=value)@cutoff.",
+        f"{p_imp.NAME}, which compare reports, is of two runs: permed-measures measures {p_imp.NAME} describes it.",
+    )
     return _tables.Table(["measure", "ranx and trec_eval names", "computed by", "what it is"], rows, below)
 
 
-def _hosts(measure: Measure) -> tuple[HostName, ...]:
-    return measure.HOST_NAMES if isinstance(measure, RankingMeasure) else ()
+class _Name(NamedTuple):
+    """What a measure with some parameters is called in another host: alone, and as it is written there."""
+
+    stem: str
+    written: Sequence[str]
+    params: Mapping[str, Any]
+
+
+def _names(measure: Measure) -> dict[str, list[_Name]]:
+    """Return the names in ranx and as trec_eval writes them: theirs for what they have, then ours."""
+    theirs = getattr(measure, "HOST_MEASURE", None) or measure
+    ours = own(measure)
+    hosts = () if ours is None else ours.HOST_NAMES
+    ranx_names = [_Name(host.name, (host.ranx(None), host.ranx(10)), host.params) for host in hosts]
+    trec_names = [_Name(host.name, (host.trec(None), host.trec(10)), host.params) for host in hosts]
+    return {
+        "ranx": [*_standard(theirs, *ranx.REFERENCES), *ranx_names],
+        "trec_eval": [*_standard(theirs, *pytrec_eval.REFERENCES), *trec_names],
+    }
+
+
+def _standard(measure: Measure, reference: Reference) -> list[_Name]:
+    """Return the name of a measure that a reference has itself."""
+    if not delegates(measure):
+        return []
+    at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
+    shown = [] if at is not None and at.required else [measure]
+    if at is not None:
+        shown.append(measure @ (10 if at.dtype is int else 0.1))
+    asked = [reference.find(measure.NAME, all_params(known)) for known in shown]
+    written = [found.how for found in asked if found is not None and " " not in found.how]
+    return [_Name(re.sub(r"[@_](10|0\.10)$", "", written[0]), written, {})] if written else []
+
+
+def _stems(measure: Measure) -> list[str]:
+    return list(dict.fromkeys(name.stem for names in _names(measure).values() for name in names))
 
 
 def _said(measure: Measure) -> str:
@@ -94,14 +142,13 @@ def _found(name: str) -> Measure:
     folded = {key.casefold(): measure for key, measure in reversed(known.items())}
     measure = known.get(word, folded.get(word.casefold()))
     if measure is None:
-        raise ParamError(f"unknown measure {name!r}.{did_you_mean(word, known)}")
+        measure = known[parse_all(name)[0].NAME]  # P_5, recip_rank: names with a cut-off, or of trec_eval
     return measure
 
 
 def _record(measure: Measure) -> dict[str, Any]:
     """Return all there is to say of a measure, for programs."""
     described = own(measure) or measure
-    hosts = _hosts(described)
     return {
         "name": str(measure),
         "label": described.PRETTY_NAME or described.NAME,
@@ -110,8 +157,7 @@ def _record(measure: Measure) -> dict[str, Any]:
         "params": {name: _param_record(info) for name, info in described.SUPPORTED_PARAMS.items()},
         "names": {
             "ir_measures": [described.NAME, *getattr(described, "ALIASES", ())],
-            "ranx": {host.ranx(None): dict(host.params) for host in hosts},
-            "trec_eval": {host.trec(None): dict(host.params) for host in hosts},
+            **{host: {name.stem: dict(name.params) for name in names} for host, names in _names(measure).items()},
         },
         "computed_by": _computed_by(measure),
     }
@@ -136,13 +182,41 @@ def _described(measure: Measure) -> list[str]:
     lines += [f"  {_param(name, info)}" for name, info in described.SUPPORTED_PARAMS.items()] or ["  none"]
     lines += ["", "Names"]
     lines += [f"  ir_measures  {name}" for name in _ir_measures_names(described)]
-    for host in _hosts(described):
-        given = ", ".join(f"{name}={value!r}" for name, value in host.params.items())
-        for_params = f"   ({given})" if given else ""
-        lines.append(f"  ranx         {host.ranx(None)}, {host.ranx(10)}{for_params}")
-        lines.append(f"  trec_eval    {host.trec(None)}, {host.trec(10)}{for_params}")
+    for host, names in _names(measure).items():
+        for name in names:
+            given = ", ".join(f"{param}={value!r}" for param, value in name.params.items())
+            lines.append(f"  {host:<12} {', '.join(name.written)}" + (f"   ({given})" if given else ""))
     lines += ["", f"Computed by {_computed_by(measure)}"]
     return lines
+
+
+def _p_imp_record() -> dict[str, Any]:
+    """Return all there is to say of P-imp, which is of two runs."""
+    desc = "how deep it looks; as deep as the deepest measure with a cut-off above 1, else 10, when not given"
+    return {
+        "name": p_imp.NAME,
+        "label": p_imp.LABEL,
+        "definition": f"Of two runs: {p_imp.meaning('k', 'the baseline')}",
+        "formula": p_imp.FORMULA,
+        "params": {"cutoff": {"type": "int", "required": False, "default": None, "desc": desc}},
+        "names": {"ir_measures": [], "ranx": {}, "trec_eval": {}},
+        "computed_by": "permed_measures",
+    }
+
+
+def _p_imp_described() -> list[str]:
+    record = _p_imp_record()
+    said = (inspect.getdoc(p_imp.pair_improvement) or "").partition("\n\n")[2]
+    lines = [
+        f"{record['name']}: {record['label']}",
+        "",
+        f"{record['definition']}.",
+        "",
+        f"Formula: {record['formula']}",
+    ]
+    lines += ["", plain(said), "", "Parameters", f"  cutoff: an int >= 1; {record['params']['cutoff']['desc']}"]
+    lines += ["", "Names", f"  compare      {p_imp.NAME}@10, with --p-imp-cutoff 10"]
+    return [*lines, "", f"Computed by {record['computed_by']}"]
 
 
 def _doc(measure: Measure) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--learning-rate", type=float, default=0.01, show_default=True, help="For --train with sgd.")
 @click.option("--epochs", type=int, default=100, show_default=True, help="For --train.")
 @click.option("--seed", type=int, help="For --train with sgd: shuffle the groups before every epoch.")
-@click.option("-m", "--measures", multiple=True, help="Further measures: 'nDCG@5 GWAP(max_rel=1)@10'.")
+@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="More: 'nDCG@5 GWAP(max_rel=1)@10'.")
 @click.option("--min-relevance", type=float, help="The lowest label of a right candidate. [default: 1]")
 @click.option("--group", default="trace_id,node_id", show_default=True, help="The fields that tell groups apart.")
 @click.option("--candidate", help="The candidate's field. [default: tool, or candidate_id]")

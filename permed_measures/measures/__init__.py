@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable
+from contextlib import redirect_stdout
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -106,7 +108,7 @@ def _parse_word(word: str) -> list[Measure]:
     syntax = re.fullmatch(r"\s*([^\W\d]\w*)\s*(\(.*\))?\s*(?:@\s*(.+))?", word, re.DOTALL)
     if syntax is None:
         msg = f"{word!r} is not a measure; write Name(param=value)@cutoff, such as GWAP(max_rel=3)@10"
-        raise ParamError(msg)
+        raise ParamError(_not_computed(word) or msg)
     name, given, at = syntax.groups()
     measure = _by_name().get(name)
     if measure is not None:
@@ -124,7 +126,7 @@ def _parse_word(word: str) -> list[Measure]:
     spelled = _in_capitals(name) if at is not None else None
     if spelled is not None:
         return _parse_word(f"{spelled}{given or ''}@{at}")
-    raise ParamError(f"unknown measure {word!r}.{did_you_mean(name, known_names())}")
+    raise ParamError(_not_computed(name) or f"unknown measure {word!r}.{did_you_mean(name, known_names())}")
 
 
 def _in_capitals(name: str) -> str | None:
@@ -170,11 +172,38 @@ def known_names() -> list[str]:
     return [*_by_name(), *_host_names(), *_trec_names()]
 
 
-def _trec_names() -> dict[str, Any]:
+def _trec_names() -> list[str]:
     """trec_eval's names that ir_measures can translate."""
     import pytrec_eval  # noqa: PLC0415  (only for error messages)
 
-    return dict.fromkeys(pytrec_eval.supported_measures)
+    return [name for name in pytrec_eval.supported_measures if name not in _NOT_COMPUTED]
+
+
+_NOT_COMPUTED = {
+    "11pt_avg": "IPrec@0.1 (at one level of recall)",
+    "G": "nDCG",
+    "Rndcg": "nDCG",
+    "Rprec_mult": "Rprec",
+    "binG": "nDCG",
+    "gm_bpref": "Bpref (its mean is not geometric)",
+    "gm_map": "AP (its mean is not geometric)",
+    "ndcg_rel": "nDCG",
+    "num_nonrel_judged_ret": "Judged@10 (a share)",
+    "relative_P": "SetP(relative=True), or P@10",
+    "relstring": "",
+    "runid": "",
+    "utility": "SetP",
+}
+"""trec_eval's measures that nobody here computes, and what is near to them."""
+
+
+def _not_computed(name: str) -> str:
+    """Say so of a name that trec_eval has; nothing of others."""
+    stem = name if name in _NOT_COMPUTED else re.sub(r"[._][\d.,]+$", "", name)
+    if stem not in _NOT_COMPUTED:
+        return ""
+    near = _NOT_COMPUTED[stem]
+    return f"trec_eval has {name!r}, but it is not computed here" + (f"; near to it is {near}" if near else "")
 
 
 def parse_trec_name(name: str) -> list[Measure]:
@@ -190,7 +219,8 @@ def parse_trec_name(name: str) -> list[Measure]:
         if cut is not None:
             return [type(measure)(**host.params, cutoff=int(k)) for k in cut[1].split(",")]
     try:
-        return [checked(measure) for measure in ir_measures.parse_trec_measure(name)]
+        with redirect_stdout(sys.stderr):  # it prints what it skips of "official" and the like
+            return [checked(measure) for measure in ir_measures.parse_trec_measure(name)]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return []  # ir_measures raises whatever its parser runs into
 

@@ -14,7 +14,7 @@ from typing import Any
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.ranking import order
 from permed_measures.readers import beir, csv_table, json_dict, jsonl, jsonl_rows, parquet, trec, tsv
-from permed_measures.readers.source import Source
+from permed_measures.readers.source import Source, shown
 
 FORMATS: Mapping[str, ModuleType] = {
     module.NAME: module for module in (parquet, jsonl, jsonl_rows, json_dict, beir, tsv, csv_table, trec)
@@ -47,12 +47,23 @@ def format_of(source: Source, name: str | None = None) -> ModuleType:
     found = next((module for module in FORMATS.values() if module.fits(head)), None)
     found = found or by_suffix(source.suffix)
     if found is None:
-        is_empty = "the format cannot be told from name and content"
-        if not head.strip():
-            is_empty = "the file is empty" if not source.is_pipe else "nothing comes from it, and a pipe is read once"
-        known = "".join(f"\n  {name}: {module.DESCRIPTION}" for name, module in FORMATS.items())
-        raise source.error(f"{is_empty}; these formats are known:{known}")
+        raise _untold(source, head)
     return found
+
+
+def _untold(source: Source, head: bytes) -> InputError:
+    """Make the error for a file that fits no format; its first line says most about why."""
+    lines = enumerate(head.split(b"\n"), 1)
+    number, line = next(((number, line) for number, line in lines if trec.is_data(line)), (None, b""))
+    fields = len(line.split())
+    count = "1 field" if fields == 1 else f"{fields} fields"
+    why = f"the format cannot be told from name and content; this line has {count}: {shown(line)}"
+    if not head.strip():
+        why = "the file is empty" if not source.is_pipe else "nothing comes from it, and a pipe is read once"
+    elif number is None:
+        why = "the format cannot be told from name and content: there are only comments at its start"
+    known = "".join(f"\n  {name}: {module.DESCRIPTION}" for name, module in FORMATS.items())
+    return source.error(f"{why}\nthese formats are known:{known}", number)
 
 
 def by_name(name: str) -> ModuleType:

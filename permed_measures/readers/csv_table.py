@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from permed_measures.errors import InputError
@@ -17,6 +19,9 @@ DESCRIPTION = "CSV with a header: query_id (or qid), doc_id (or docno), relevanc
 SUFFIXES = (".csv",)
 ROWS = True
 _DELIMITERS = (",", "\t", ";", "|")
+_LONGEST = 2**31 - 1  # what fits into a long of every platform
+_END_WITHIN_QUOTES = "unexpected end of data"
+_QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*("|\Z)')
 
 
 def fits(head: bytes) -> bool:
@@ -52,11 +57,8 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
         places = [names.index(name) for name in pick(names, what)]
     except ValueError as error:
         raise source.error(str(error), 1) from None
-    rows = csv.reader(io.StringIO(source.text(), newline=""), delimiter=delimiter, strict=True)
-    line = 1
-    try:
-        for row in rows:
-            first, line = line, rows.line_num + 1
+    with _fields_of_any_length():
+        for first, row in _records(source, delimiter):
             if first == 1 or not row:
                 continue
             if len(row) != len(names):
@@ -70,9 +72,44 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
             except ValueError as error:
                 raise source.error(f"{error}: {shown(delimiter.join(row))}", first) from None
             table.add(query_id, doc_id, number, first)
-    except csv.Error as error:
-        raise source.error(f"not CSV: {error}", line) from None
     return table.groups
+
+
+def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield every row, and the number of its first line."""
+    text = source.text()
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for row in rows:
+            yield line, row
+            line = rows.line_num + 1
+    except csv.Error as error:
+        if str(error) == _END_WITHIN_QUOTES:
+            msg = "a quote opens in this line, and nothing closes it"
+            raise source.error(msg, _open_quote(text, line)) from None
+        raise source.error(f"not CSV: {error}", line) from None
+
+
+@contextmanager
+def _fields_of_any_length() -> Iterator[None]:
+    """Lift Python's limit of 131,072 characters while our file is read: a document may be named by its text."""
+    limit = csv.field_size_limit(_LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _open_quote(text: str, line: int) -> int:
+    """Return the line of the quote that nothing closes, in the last record, which starts in a line."""
+    lines = list(io.StringIO(text, newline=""))[line - 1 :]
+    opened = next((quote.start() for quote in _QUOTED.finditer("".join(lines)) if not quote[1]), 0)
+    for number, written in enumerate(lines, line):
+        opened -= len(written)
+        if opened < 0:
+            return number
+    return line
 
 
 def write(groups: Mapping[str, Mapping[str, float]], what: str, delimiter: str = ",") -> bytes:

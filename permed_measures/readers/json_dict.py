@@ -6,13 +6,25 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from permed_measures.readers.json_text import JSONSyntaxError, as_grade, as_id, as_score, first_repeated, kind, loads
+from permed_measures.readers.json_text import (
+    JSONSyntaxError,
+    RepeatedKeyError,
+    as_grade,
+    as_id,
+    as_score,
+    first_repeated,
+    kind,
+    line_at,
+    loads,
+    members,
+)
 from permed_measures.readers.source import Source
 
 NAME = "json"
 DESCRIPTION = "one JSON object {query_id: {doc_id: grade or score}}; lists of ids are rankings, or relevant documents"
 SUFFIXES = (".json",)
 ROWS = False
+_DECODER = json.JSONDecoder()
 
 
 def fits(head: bytes) -> bool:
@@ -31,10 +43,13 @@ def what_is(source: Source) -> str | None:  # noqa: ARG001  (grades and scores l
 
 def read(source: Source, what: str) -> dict[str, Any]:
     """Return {query_id: {doc_id: grade or score}}, or {query_id: [doc_id, …]} where a run holds lists."""
+    text = source.text()
     try:
-        content = loads(source.text())
+        content = loads(text)
     except JSONSyntaxError as error:
         raise source.error(str(error), error.line) from None
+    except RepeatedKeyError as error:
+        raise source.error(str(error), _line_of_repeated(text, error.key)) from None
     except ValueError as error:
         raise source.error(str(error)) from None
     if not isinstance(content, dict):
@@ -44,8 +59,31 @@ def read(source: Source, what: str) -> dict[str, Any]:
         try:
             groups[as_id(query_id, "query id")] = _group(group, what)
         except ValueError as error:  # noqa: PERF203  (the message names the query)
-            raise source.error(f"query {query_id!r}: {error}") from None
+            raise source.error(f"query {query_id!r}: {error}", _line_of_fault(text, query_id, what)) from None
     return groups
+
+
+def _line_of_repeated(text: str, key: str) -> int | None:
+    """Return the line where a key stands for the second time, in the object of a query or in that of the file."""
+    queries = list(members(text))
+    for _, _, value in queries:  # json is done with these before it is done with the file's
+        places = [place for name, place, _ in members(text, value) if name == key]
+        if len(places) > 1:
+            return line_at(text, places[1])
+    places = [place for name, place, _ in queries if name == key]
+    return line_at(text, places[1]) if len(places) > 1 else None
+
+
+def _line_of_fault(text: str, query_id: str, what: str) -> int:
+    """Return the line of the first document of a query that is refused; of the query where it is the query."""
+    place, value = next((place, value) for name, place, value in members(text) if name == query_id)
+    for doc_id, at, number in members(text, value):
+        try:
+            _group({doc_id: _DECODER.raw_decode(text, number)[0]}, what)
+        except ValueError:  # noqa: PERF203  (that is what is looked for)
+            place = at
+            break
+    return line_at(text, place)
 
 
 def _group(group: Any, what: str) -> Any:  # noqa: ANN401  (checked here)

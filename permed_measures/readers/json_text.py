@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from permed_measures.measures.base import canonical
 
 _SHOWN = 60
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
 
 
 class JSONSyntaxError(ValueError):
@@ -17,6 +21,14 @@ class JSONSyntaxError(ValueError):
     def __init__(self, message: str, line: int = 1) -> None:
         super().__init__(message)
         self.line = line
+
+
+class RepeatedKeyError(ValueError):
+    """An object in which ``key`` stands twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {key!r} stands twice in one JSON object")
+        self.key = key
 
 
 def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
@@ -34,9 +46,40 @@ def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        msg = f"the key {first_repeated(key for key, _ in pairs)!r} stands twice in one JSON object"
-        raise ValueError(msg)
+        raise RepeatedKeyError(first_repeated(key for key, _ in pairs))
     return made
+
+
+def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:
+    """Yield the keys of the object that starts at a place of sound JSON, where each stands, and where its value starts.
+
+    For messages: json says nothing of places.
+
+    >>> list(members('{"a": 1, "b": [2]}'))
+    [('a', 1, 6), ('b', 9, 14)]
+    """
+    at = _next(text, at)
+    if text[at : at + 1] != "{":
+        return
+    at = _next(text, at + 1)
+    while text[at] != "}":
+        key, end = _DECODER.raw_decode(text, at)
+        value = _next(text, _next(text, end) + 1)
+        yield key, at, value
+        _, end = _DECODER.raw_decode(text, value)
+        at = _next(text, end)
+        at = _next(text, at + 1) if text[at] == "," else at
+
+
+def _next(text: str, at: int) -> int:
+    """Return the place of the next character that is not white space."""
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
+
+
+def line_at(text: str, place: int) -> int:
+    """Return the number of the line of a place."""
+    return text.count("\n", 0, place) + 1
 
 
 def first_repeated(values: Any) -> Any:  # noqa: ANN401  (an iterable of hashable values, and one of them)

@@ -106,14 +106,19 @@ def _plots(comparison: Comparison) -> str:
 
 
 def _by_query_plots(comparison: Comparison) -> str:
-    rows = []
+    in_pairs = len(comparison.runs) == 2  # noqa: PLR2004  (three stand in a row, and so do the measures of one run)
+    width = 550 if in_pairs else 360
+    rows = [""]
     for measure, label in comparison.labels.items():
-        figures = []
         for run in comparison.runs:
             change = comparison.whole.changes[run, measure]
-            drawn = plots.sorted_differences_plot(comparison, run, measure) + plots.win_tie_loss_bar(change)
-            figures.append(_figure(f"{label}: {run}", drawn, _counts(change)))
-        rows.append(f'<div class="figures">{"".join(figures)}</div>')
+            drawn = plots.sorted_differences_plot(comparison, run, measure, width)
+            drawn += plots.win_tie_loss_bar(change, width)
+            rows[-1] += _figure(f"{label}: {run}", drawn, _counts(change))
+        if len(comparison.runs) > 1:
+            rows.append("")
+    kind = "figures pairs" if in_pairs else "figures"
+    rows = [f'<div class="{kind}">{row}</div>' for row in rows if row]
     intro = (
         f"<p>The difference of every query to {escape(comparison.baseline)}, the largest gain first, and how many "
         "queries gain, tie and lose.</p>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -19,6 +19,8 @@ _ROW = 26
 _TOP = 8
 _AXIS = 26
 _LONGEST = 20
+_TICKS = 3
+"""So many at least: two do not show where between them a value stands."""
 COLOURS = 8
 
 
@@ -38,9 +40,13 @@ class _Scale:
         """Return some round numbers within the range."""
         rough = (self.high - self.low) / 4
         power = 10.0 ** math.floor(math.log10(rough))
-        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
-        first = math.ceil(self.low / step - 1e-9)
-        return [place * step for place in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        found: list[float] = []
+        for step in (power * factor for factor in (10, 5, 2, 1)):
+            first = math.ceil(self.low / step - 1e-9)
+            found = [place * step for place in range(first, math.floor(self.high / step + 1e-9) + 1)]
+            if len(found) >= _TICKS:
+                break
+        return found
 
 
 def _scale(values: Sequence[float], start: float, end: float) -> _Scale:
@@ -49,9 +55,11 @@ def _scale(values: Sequence[float], start: float, end: float) -> _Scale:
     return _Scale(low - room, high + room, start, end)
 
 
-def _tick(value: float, scale: _Scale) -> str:
-    span = scale.high - scale.low
-    decimals = max(0, min(6, 2 - math.floor(math.log10(span)) - 1))
+def _decimals(span: float) -> int:
+    return max(0, min(6, 2 - math.floor(math.log10(span)) - 1))
+
+
+def _tick(value: float, decimals: int) -> str:
     shown = f"{value:.{decimals}f}"
     return shown.removeprefix("-") if float(shown) == 0 else shown
 
@@ -68,12 +76,13 @@ def _svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
     )
 
 
-def _axis(scale: _Scale, bottom: float) -> list[str]:
+def _axis(scale: _Scale, bottom: float, written: Callable[[float, int], str] = _tick) -> list[str]:
     parts = []
+    decimals = _decimals(scale.high - scale.low)
     for value in scale.ticks():
         x = scale(value)
         parts.append(f'<line class="grid" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{bottom:.1f}"/>')
-        parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 16:.1f}">{_tick(value, scale)}</text>')
+        parts.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 16:.1f}">{written(value, decimals)}</text>')
     return parts
 
 
@@ -116,7 +125,10 @@ def differences_plot(comparison: Comparison, measure: Measure) -> str:
     scale = _scale([0.0, *known], _LABEL, _WIDTH - _RIGHT)
     bottom = _TOP + _ROW * len(changes)
     zero = scale(0.0)
-    parts = [*_axis(scale, bottom), f'<line class="zero" x1="{zero:.1f}" y1="{_TOP}" x2="{zero:.1f}" y2="{bottom}"/>']
+    parts = [
+        *_axis(scale, bottom, words.signed),
+        f'<line class="zero" x1="{zero:.1f}" y1="{_TOP}" x2="{zero:.1f}" y2="{bottom}"/>',
+    ]
     for row, (name, change) in enumerate(changes.items()):
         said = f"{name}: {words.signed(change.difference)}, {words.interval(change.interval)}"
         drawn = _dot_row(scale, row, name, change.difference, change.interval)
@@ -124,20 +136,21 @@ def differences_plot(comparison: Comparison, measure: Measure) -> str:
     return _svg(_WIDTH, bottom + _AXIS, parts, f"differences by {comparison.labels[measure]} with intervals")
 
 
-def sorted_differences_plot(comparison: Comparison, run: str, measure: Measure) -> str:
+def sorted_differences_plot(comparison: Comparison, run: str, measure: Measure, width: int) -> str:
     """Draw the differences of all queries, the largest gain first: one step per query, at most one per half pixel."""
-    width, height, left = 360, 130, 44
+    height, left = 130, 56
     differences = sorted(comparison.difference(run, measure).values(), reverse=True)
     if not differences:
         return ""
     largest = max(abs(differences[0]), abs(differences[-1])) or 1.0
     scale = _Scale(-largest, largest, height - 8.0, 8.0)
     zero = scale(0.0)
+    decimals = _decimals(2 * largest) + 1  # its ends are no round numbers
     parts = []
     for value in (largest, 0.0, -largest):
         y = scale(value)
         parts.append(f'<line class="grid" x1="{left}" y1="{y:.1f}" x2="{width}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="side" x="{left - 6}" y="{y + 4:.1f}">{words.signed(value)[:6]}</text>')
+        parts.append(f'<text class="side" x="{left - 6}" y="{y + 4:.1f}">{words.signed(value, decimals)}</text>')
     most = 2 * (width - left)
     shown = differences
     if len(differences) > most:
@@ -162,9 +175,9 @@ def _steps(values: Sequence[float], scale: _Scale, start: float, end: float) -> 
     return "".join([f"M{start + first * wide:.2f} {zero:.1f}", *points, f"V{zero:.1f}Z"])
 
 
-def win_tie_loss_bar(change: Change) -> str:
+def win_tie_loss_bar(change: Change, width: int) -> str:
     """Draw wins, ties and losses as one bar."""
-    width, height = 360, 22
+    height = 22
     if not change.queries:
         return ""
     parts, x = [], 0.0

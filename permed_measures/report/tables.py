@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from permed_measures.comparison import Comparison, Table
-from permed_measures.markup import latex_text, markdown_text, terminal_width
+from permed_measures.markup import latex_text, markdown_row, markdown_text, terminal_width
 from permed_measures.report import words
 
 
@@ -60,10 +60,13 @@ def _mean_cells(comparison: Comparison, table: Table, name: str) -> list[Cell]:
 
 def changes_grid(comparison: Comparison) -> Grid:
     """Lay out every change with its interval and tests."""
-    used = words.SHORT_CORRECTION_NAMES[comparison.correction]
     heads = ["measure", "run", "change", "gain", f"{words.level(comparison)} interval"]
     heads += [f"p {name}" for name in words.SHORT_TEST_NAMES.values()]
-    heads += [f"p {words.SHORT_TEST_NAMES[comparison.test]}, {used}", "win/tie/loss", "d", "detectable"]
+    decides = f"p {words.SHORT_TEST_NAMES[comparison.test]}"  # without a correction it stands there already
+    if comparison.correction in words.SHORT_CORRECTION_NAMES:
+        decides += f", {words.SHORT_CORRECTION_NAMES[comparison.correction]}"
+        heads.append(decides)
+    heads += ["win/tie/loss", "d", "detectable"]
     grid = Grid(f"changes against {comparison.baseline}", heads, left=2)
     for measure, label in comparison.labels.items():
         for run in comparison.runs:
@@ -71,10 +74,12 @@ def changes_grid(comparison: Comparison) -> Grid:
             cells = [label, run, words.signed(change.difference), words.percent(change.relative)]
             cells.append(words.interval(change.interval))
             cells += [words.p_value(change.p_values[test]) for test in words.TEST_NAMES]
-            cells += [words.p_value(change.p_adjusted), words.win_tie_loss(change)]
-            cells += [words.signed(change.effect_size, decimals=2), words.number(change.detectable)]
-            row = [Cell(cell) for cell in cells]
-            row[8] = Cell(cells[8], marked=change.significant)
+            if decides == heads[len(cells)]:
+                cells.append(words.p_value(change.p_adjusted))
+            cells += [words.win_tie_loss(change), words.signed(change.effect_size, decimals=2)]
+            cells.append(words.number(change.detectable))
+            marks = {decides: change.significant}
+            row = [Cell(cell, marked=marks.get(head, False)) for head, cell in zip(heads, cells, strict=True)]
             grid.rows.append(row)
     return grid
 
@@ -168,7 +173,7 @@ def _markdown_grid(grid: Grid) -> str:
             shown = markdown_text(cell.text)
             cells.append((f"**{shown}**" if cell.best else shown) + (r"\*" if cell.marked else ""))
         lines.append(cells)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return "\n".join(map(markdown_row, lines))
 
 
 def latex(comparison: Comparison, brief: bool) -> str:  # noqa: FBT001  (one signature for all formats)

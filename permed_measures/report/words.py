@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ir_measures import Measure
 
+from permed_measures import p_imp
 from permed_measures.comparison import Change, Comparison
 from permed_measures.definitions import definition
 from permed_measures.significance import POWER, Interval
@@ -13,7 +14,7 @@ NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
 TEST_NAMES = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test", "randomization": "randomization test"}
 SHORT_TEST_NAMES = {"t": "t", "wilcoxon": "Wilcoxon", "randomization": "rand."}
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
-SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH", "none": "used"}
+SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH"}
 
 
 def number(value: float | None) -> str:
@@ -72,7 +73,7 @@ def level(comparison: Comparison) -> str:
 
 def p_imp_name(comparison: Comparison) -> str:
     """Write P-imp@10."""
-    return f"P-imp@{next(iter(comparison.whole.p_imp.values())).cutoff}"
+    return f"{p_imp.NAME}@{next(iter(comparison.whole.p_imp.values())).cutoff}"
 
 
 def definitions(comparison: Comparison) -> list[str]:
@@ -83,18 +84,16 @@ def definitions(comparison: Comparison) -> list[str]:
         said = definition(measure)
         lines.append(f"{stands_for}: {said}" if said else stands_for)
     cutoff = next(iter(comparison.whole.p_imp.values())).cutoff
-    lines.append(
-        f"{p_imp_name(comparison)}: of all pairs of a relevant and a non-relevant document in the top {cutoff}, the "
-        f"share in the right order that {comparison.baseline} had in the wrong one"
-    )
+    lines.append(f"{p_imp_name(comparison)}: {p_imp.meaning(cutoff, comparison.baseline)}")
     return lines
 
 
 def method(comparison: Comparison) -> list[str]:
     """Return how the numbers were made."""
-    family = _family(comparison)
+    starred = any(change.significant for table in comparison.tables for change in table.changes.values())
+    sign = f"* differs from {comparison.baseline}" if starred else f"no difference from {comparison.baseline} is shown"
     lines = [
-        f"* differs from {comparison.baseline}: {TEST_NAMES[comparison.test]}, {family}, p < {comparison.alpha:g}",
+        f"{sign}: {TEST_NAMES[comparison.test]}, {_family(comparison)}, p < {comparison.alpha:g}",
         f"{level(comparison)} interval: BCa bootstrap, {comparison.resamples:,} draws, seed {comparison.seed}",
         f"detectable: what a paired t-test on as many queries finds {POWER:.0%} of the time, before correction",
         "gain: the change as a share of the baseline's mean; d: its mean in standard deviations (Cohen's d_z)",
@@ -107,7 +106,8 @@ def method(comparison: Comparison) -> list[str]:
 def _family(comparison: Comparison) -> str:
     if comparison.correction == "none":
         return "no correction"
-    return f"{CORRECTION_NAMES[comparison.correction]} over {len(comparison.whole.changes)} comparisons"
+    number = len(comparison.whole.changes)
+    return f"{CORRECTION_NAMES[comparison.correction]} over {number} comparison{'' if number == 1 else 's'}"
 
 
 def conclusion(comparison: Comparison, run: str, measure: Measure) -> str:

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.throughput import Load
+
+_FIGURES = re.compile(
+    r"(\w+_ms|qps)(_\d+_threads)?|usd_per_\w+|tokens_per_query|queries_per_day|calls|failures|failure_share"
+)
+
+
+def is_figure(name: str) -> bool:
+    """Whether a :class:`ServingSummary` has numbers under such a name.
+
+    >>> is_figure("p95_ms"), is_figure("qps_4_threads"), is_figure("nDCG@10")
+    (True, True, False)
+    """
+    return _FIGURES.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, eq=False)
