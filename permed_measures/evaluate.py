@@ -145,7 +145,9 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
     try:
         found = {asked[m.query_id]: float(m.value) for m in ir_measures.iter_calc([measure], judged, ordered)}
     except (ValueError, AssertionError, ArithmeticError, SubprocessError) as error:
-        raise ParamError(f"ir_measures cannot compute {measure}: {error}") from error
+        from permed_measures.hosts.ir_measures import refusal  # noqa: PLC0415  (only for a message)
+
+        raise ParamError(refusal(measure, error)) from error
     return [found.get(query_id, 0.0) for query_id in query_ids]
 
 
