@@ -388,7 +388,7 @@ def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_se
         only_run=Queries.of(query_id for query_id in run if query_id not in qrels),
         missing=Queries.of(query_id for query_id in qrels if query_id not in run),
         nothing_relevant=Queries.of(q for q, grades in qrels.items() if max(grades.values(), default=0) < lowest),
-        never_meet=bool(run) and qrels.keys().isdisjoint(run),
+        never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
         query_sets=query_sets,

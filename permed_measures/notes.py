@@ -55,7 +55,8 @@ class Basis(NamedTuple):
         """Say what is worth saying."""
         notes = []
         if self.never_meet:
-            notes.append(f"{NEVER_MEET}: every value is 0; are the query ids written alike?")
+            why = ": every value is 0; are the query ids written alike?"
+            notes.append(f"{NEVER_MEET}{why if self.only_run.number else ', which is empty: every value is 0'}")
         if self.min_relevance is not None:
             rest = "(min_relevance) wherever a measure does not say otherwise"
             notes.append(f"relevant means grade >= {self.min_relevance} {rest}")

@@ -145,6 +145,8 @@ def test_a_run_without_a_query_of_the_qrels_is_no_pass():
     for conditions, baseline in (["RR>=0"], None), (["RR<=0.5"], None), (["RR>=0"], GOOD):
         with pytest.raises(InputError, match="no query is in both the qrels and the run"):
             gate(QRELS, strangers, conditions, baseline=baseline)
+    with pytest.raises(InputError, match="no query is in both the qrels and the run, which is empty: every value is 0"):
+        gate(QRELS, {}, ["RR<=0.5"])
     with pytest.raises(InputError, match="baseline: no query is in both"):
         gate(QRELS, GOOD, ["RR>=0"], baseline=strangers)
 

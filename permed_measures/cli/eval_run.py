@@ -153,13 +153,17 @@ def _check_no_engine(**options: str | tuple[str, ...] | None) -> None:
 def _named(paths: Sequence[str]) -> dict[str, str]:
     """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
     for names in (
-        [path if "*" in path or "://" in path else Path(path.removesuffix(".gz")).stem for path in paths],
+        [path if "://" in path or _is_pattern(path) else Path(path.removesuffix(".gz")).stem for path in paths],
         paths,
         [f"{n}: {path}" for n, path in enumerate(paths, 1)],
     ):
         if len(set(names)) == len(paths):
             break
     return dict(zip(names, paths, strict=True))
+
+
+def _is_pattern(path: str) -> bool:
+    return "*" in path and not Path(path).exists()
 
 
 def _rendered(found: dict[str, Evaluation], form: str, *, by_query: bool, places: int) -> str:

@@ -249,7 +249,8 @@ def checked(measure: Measure) -> Measure:
             raise ParamError(msg)
     for name, info in measure.SUPPORTED_PARAMS.items():
         if info.required and name not in measure.params:
-            example = f"{measure.NAME}@10" if name == measure.AT_PARAM else f"{measure.NAME}({name}=…)"
+            at = 10 if info.dtype is int else 0.1  # a rank; a share, as of the recall of IPrec
+            example = f"{measure.NAME}@{at}" if name == measure.AT_PARAM else f"{measure.NAME}({name}=…)"
             msg = f"{measure.NAME} needs {name}; write {example}"
             raise ParamError(msg)
     return measure

@@ -126,7 +126,7 @@ def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, run: s
         only_run=Queries(facts.only_run),
         missing=Queries(facts.missing),
         nothing_relevant=Queries(int(without or 0)),
-        never_meet=facts.judged_queries > 0 and facts.missing == facts.judged_queries and facts.only_run > 0,
+        never_meet=facts.missing == facts.judged_queries,
         lowest_relevant=lowest,
         min_relevance=pipeline.rel,
         query_sets=set(pipeline.query_sets.values()),
