@@ -136,7 +136,6 @@ def test_an_ir_measures_of_another_shape_is_refused(monkeypatch):
         register()
 
 
-@pytest.mark.full
 def test_a_measure_that_ir_measures_cannot_compute_says_what_to_do(monkeypatch):
     cwl = providers["cwl_eval"]
     error = ValueError("Unsupported measures {RBP}.")
@@ -152,6 +151,7 @@ def test_a_measure_that_ir_measures_cannot_compute_says_what_to_do(monkeypatch):
     assert refusal(mine, error) == f"ir_measures cannot compute Mine: {error}"
 
 
+@pytest.mark.full
 def test_pyterrier_experiments():
     pandas = pytest.importorskip("pandas", reason="PyTerrier needs pandas")
     pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed")
