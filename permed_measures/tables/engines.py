@@ -41,7 +41,7 @@ def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
     return _lazy(relation.project(", ".join(shown)))
 
 
-def with_true_nan(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
+def with_unknown_numbers(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
     """Keep DuckDB from believing parquet's statistics, which leave NaN out: it would take isnan() for false.
 
     Of a function of constants it knows the value, and a column whose statistics have one value is one. So something

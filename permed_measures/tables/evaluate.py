@@ -205,11 +205,11 @@ class Pipeline:
 
     def _with_nan_placed(self) -> nw.LazyFrame[Any]:
         """Return the run without scores that are NaN, or with numbers for them."""
-        rows = self.run.rows
+        if self.nan_scores == "error":
+            return self.run.rows
+        rows = self.run.unknown_rows
         if self.nan_scores == "drop":
             return rows.filter(~is_nan_score(rows))
-        if self.nan_scores == "error":
-            return rows
         score = nw.col(SCORE).cast(nw.Float64)  # where there is room for one score below all of 32 bits
         lowest = nw.when(score == float("-inf")).then(_BELOW_FLOAT32).otherwise(score)
         return rows.with_columns(nw.when(is_nan_score(rows)).then(float("-inf")).otherwise(lowest).alias(SCORE))

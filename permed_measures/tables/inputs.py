@@ -14,7 +14,7 @@ from permed_measures.tables.engines import (
     compare_bytes,
     with_plain_names,
     with_row_numbers,
-    with_true_nan,
+    with_unknown_numbers,
 )
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
 
@@ -33,6 +33,8 @@ class InputTable:
 
     what: str
     rows: nw.LazyFrame[Any]
+    unknown_rows: nw.LazyFrame[Any]
+    """The same rows, of whose numbers the engine knows nothing beforehand: where NaN is looked for."""
     eager: bool
     columns: tuple[str, str, str]
     row_order: str | None = None
@@ -73,33 +75,44 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
         lazy = frame.lazy("duckdb")  # Arrow itself has no windows
     schema = dict(lazy.collect_schema())
     query, doc, value = _picked(schema, what, columns, place)
-    kind, _, name = _KINDS[what]
-    for column in (query, doc):
-        if not _is_id(schema[column]) and not (
-            isinstance(frame, nw.DataFrame) and frame.is_empty()
-        ):  # of any type then
-            msg = f"{place}: the column {column!r} is {schema[column]}; ids are strings or whole numbers"
-            raise InputError(msg)
-    truth = what == "qrels" and schema[value] == nw.Boolean
-    if not schema[value].is_numeric() and not truth:
-        msg = f"{place}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first"
-        raise InputError(msg)
-    if len({query, doc, value}) < len((query, doc, value)):
-        msg = f"{place}: query, document and {kind} are three columns; {query!r}, {doc!r} and {value!r} were named"
-        raise ParamError(msg)
+    is_empty = isinstance(frame, nw.DataFrame) and frame.is_empty()
+    _check_columns(schema, what, (query, doc, value), place, of_any_type=is_empty)
     if row_order not in schema:
         row_order = None
     lazy, plain_names = with_plain_names(lazy)
     plain = {name: short for short, name in plain_names.items()}
-    lazy = lazy.with_columns(nw.col(plain[value]).cast(nw.Int64)) if truth else with_true_nan(lazy, plain[value])
+    if schema[value] == nw.Boolean:
+        lazy = lazy.with_columns(nw.col(plain[value]).cast(nw.Int64))
     kept = [
         nw.col(plain[query]).cast(nw.String).alias(QUERY),
         nw.col(plain[doc]).cast(nw.String).alias(DOC),
-        (_score(plain[value]) if what == "run" else nw.col(plain[value]).cast(nw.Float64)).alias(name),
+        (_score(plain[value]) if what == "run" else nw.col(plain[value]).cast(nw.Float64)).alias(_KINDS[what][2]),
     ]
     if row_order is not None:
         kept.append(nw.col(plain[row_order]).alias("row_order"))
-    return InputTable(what, compare_bytes(lazy.select(*kept), QUERY, DOC), eager, (query, doc, value), row_order)
+    rows, unknown = (
+        compare_bytes(frame.select(*kept), QUERY, DOC) for frame in (lazy, with_unknown_numbers(lazy, plain[value]))
+    )
+    return InputTable(what, rows, unknown, eager, (query, doc, value), row_order)
+
+
+def _check_columns(
+    schema: dict[str, Any], what: str, columns: tuple[str, str, str], place: str, *, of_any_type: bool
+) -> None:
+    *ids, value = columns
+    kind = _KINDS[what][0]
+    if len(set(columns)) < len(columns):
+        named = "{!r}, {!r} and {!r}".format(*columns)
+        msg = f"{place}: query, document and {kind} are three columns; {named} were named"
+        raise ParamError(msg)
+    for column in ids:
+        if not _is_id(schema[column]) and not of_any_type:
+            msg = f"{place}: the column {column!r} is {schema[column]}; ids are strings or whole numbers"
+            raise InputError(msg)
+    truth = what == "qrels" and schema[value] == nw.Boolean
+    if not schema[value].is_numeric() and not truth and not of_any_type:
+        msg = f"{place}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first"
+        raise InputError(msg)
 
 
 def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None, place: str) -> tuple[str, str, str]:

@@ -130,12 +130,12 @@ def inspect(
             only_run=nw.col("judged").is_null().cast(nw.Int64).sum(),
         )
     )
-    judged_run = run.rows
+    judged_run = run.unknown_rows
     if both["only_run"]:
-        judged_run = run.rows.join(judged_queries, on=QUERY, how="semi")
-    in_qrels = _counts(qrels.rows, qrels)
+        judged_run = judged_run.join(judged_queries, on=QUERY, how="semi")
+    in_qrels = _counts(qrels.unknown_rows, qrels)
     in_run = _counts(judged_run, run)
-    faults = [*_faults(qrels, qrels.rows, in_qrels), *_faults(run, judged_run, in_run)]
+    faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
         faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
     return TableFacts(
@@ -191,7 +191,7 @@ def _flagged(rows: nw.LazyFrame[Any], table: InputTable) -> tuple[nw.LazyFrame[A
 
 def faulty_rows(table: InputTable) -> nw.LazyFrame[Any]:
     """Return the pairs of query and document that have faults, and which: a table that should be empty."""
-    flagged, flags = _flagged(table.rows, table)
+    flagged, flags = _flagged(table.unknown_rows, table)
     pairs = flagged.group_by(QUERY, DOC).agg(nw.len().alias(ONE), *[nw.col(flag).sum() for flag in flags])
     wrong = nw.col(ONE) > 1
     for flag in flags:
