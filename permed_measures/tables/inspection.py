@@ -171,28 +171,30 @@ def _conditions(table: InputTable) -> dict[str, nw.Expr]:
 def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
     """Count rows, faults, and rows that repeat a pair of query and document."""
     flagged, flags = _flagged(rows, table)
-    sums = {name: nw.col(name).sum() for name in flags}
+    faulty = [nw.col(name).count() for name in flags]
     hashed = with_hashes(flagged)
-    counts = {} if hashed is None else _one_row(hashed.select(nw.col(ONE).sum(), docs=nw.col(HASH).n_unique(), **sums))
+    counts = {}
+    if hashed is not None:
+        counts = _one_row(hashed.select(nw.col(ONE).count(), *faulty, docs=nw.col(HASH).n_unique()))
     if not counts or counts["docs"] < counts[ONE]:  # two rows of one hash may differ: look at them as they are
-        by_query = flagged.group_by(QUERY).agg(nw.len().alias(ONE), docs=nw.col(DOC).n_unique(), **sums)
-        counts = _one_row(by_query.select(nw.col(ONE).sum(), docs=nw.col("docs").sum(), **sums))
+        by_query = flagged.group_by(QUERY).agg(nw.len().alias(ONE), *faulty, docs=nw.col(DOC).n_unique())
+        counts = _one_row(by_query.select(nw.col(ONE, "docs", *flags).sum()))
     found = {name: counts[flag] for flag, name in flags.items()}
     return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
 
 
 def _flagged(rows: nw.LazyFrame[Any], table: InputTable) -> tuple[nw.LazyFrame[Any], dict[str, str]]:
-    """Add a 1 to each row with a fault; before any grouping, because pandas groups plain columns only."""
+    """Add a 1 to each row with a fault, else null; before any grouping, because pandas groups plain columns only."""
     conditions = _conditions(table)
     flags = {f"fault_{place}": name for place, name in enumerate(conditions)}
-    columns = {flag: nw.when(conditions[name]).then(1).otherwise(0) for flag, name in flags.items()}
+    columns = {flag: nw.when(conditions[name]).then(1) for flag, name in flags.items()}
     return rows.with_columns(**columns), flags
 
 
 def faulty_rows(table: InputTable) -> nw.LazyFrame[Any]:
     """Return the pairs of query and document that have faults, and which: a table that should be empty."""
     flagged, flags = _flagged(table.unknown_rows, table)
-    pairs = flagged.group_by(QUERY, DOC).agg(nw.len().alias(ONE), *[nw.col(flag).sum() for flag in flags])
+    pairs = flagged.group_by(QUERY, DOC).agg(nw.len().alias(ONE), *[nw.col(flag).count() for flag in flags])
     wrong = nw.col(ONE) > 1
     for flag in flags:
         wrong |= nw.col(flag) > 0
