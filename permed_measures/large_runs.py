@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from permed_measures.errors import HostError, InputError, require
 from permed_measures.ranking import Grades, Ranking
 from permed_measures.readers import beir, csv_table, format_of, jsonl_rows, parquet, trec
+from permed_measures.readers.parquet import quoted_text
 from permed_measures.readers.rows import pick
 from permed_measures.readers.source import Source
 
@@ -89,7 +90,7 @@ def _by_engine(
     except HostError:
         return None
     with parquet.connected(duckdb) as connection:
-        connection.execute(f"SET temp_directory = {_text(str(folder))}")
+        connection.execute(f"SET temp_directory = {quoted_text(str(folder))}")
         connection.execute("SET preserve_insertion_order = false")
         for opened in _ways_to_read(source, module, connection, folder):
             try:
@@ -167,21 +168,21 @@ def _parquet(source: Source, connection: Any) -> Iterator[_Rows]:  # noqa: ANN40
             query, doc, score = parquet.columns(connection, source, path, "run")
         except InputError as error:
             raise _Doubt from error
-        yield _Rows(_select(query, doc, score, parquet.FILE.replace("?", _text(path))), _faults())
+        yield _Rows(_select(query, doc, score, parquet.FILE.replace("?", quoted_text(path))), _faults())
 
 
 @contextmanager
 def _json_rows(source: Source) -> Iterator[_Rows]:
     names = _picked(jsonl_rows.keys_of(source.head()))
     query, doc, score = map(parquet.quoted, names)
-    columns = "{" + ", ".join(f"{_text(name)}: 'JSON'" for name in names) + "}"
+    columns = "{" + ", ".join(f"{quoted_text(name)}: 'JSON'" for name in names) + "}"
     kinds = [
         f"json_type({query}) IN ('VARCHAR', 'UBIGINT', 'BIGINT')",
         f"json_type({doc}) IN ('VARCHAR', 'UBIGINT', 'BIGINT')",
         f"json_type({score}) IN ('DOUBLE', 'UBIGINT', 'BIGINT')",
     ]
     with parquet.plain_path(source.path) as path:
-        table = f"read_json({_text(path)}, format='newline_delimited', columns={columns}, {_compression(source)})"
+        table = f"read_json({quoted_text(path)}, format='newline_delimited', columns={columns}, {_compression(source)})"
         sql = _select(f"{query}->>'$'", f"{doc}->>'$'", f"{score}::DOUBLE", table, f"{' AND '.join(kinds)} AS sound")
         yield _Rows(sql, _faults("sound"))
 
@@ -300,9 +301,9 @@ def _select(query: str, doc: str, score: str, table: str, *more: str) -> str:
 
 
 def _read_csv(path: str, delimiter: str, types: Mapping[str, str], options: str, source: Source | None = None) -> str:
-    columns = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in types.items())
+    columns = ", ".join(f"{quoted_text(name)}: {quoted_text(kind)}" for name, kind in types.items())
     return (
-        f"read_csv({_text(path)}, delim={_text(delimiter)}, {options}, comment='', auto_detect=false, "
+        f"read_csv({quoted_text(path)}, delim={quoted_text(delimiter)}, {options}, comment='', auto_detect=false, "
         f"buffer_size={_BUFFER}, columns={{{columns}}}, {_compression(source)})"
     )
 
@@ -316,10 +317,6 @@ def _picked(names: list[str]) -> tuple[str, str, str]:
         return pick(names, "run")
     except ValueError as error:
         raise _Doubt from error
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 class _Engine(NamedTuple):

@@ -24,6 +24,7 @@ from permed_measures.errors import InputError, ParamError, did_you_mean, require
 from permed_measures.measures.base import canonical
 from permed_measures.readers.json_text import as_id, loads
 from permed_measures.readers.parquet import FILE, plain_path, quoted
+from permed_measures.readers.parquet import fits as is_parquet
 from permed_measures.readers.source import Source, shown
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Table:  
 
 
 def _detect(source: Source) -> str:
-    if source.head().startswith(b"PAR1"):
+    if is_parquet(source.head()):
         return "parquet"
     by_suffix = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv"}
     start = source.head().lstrip()
@@ -228,7 +229,7 @@ def _read_csv(source: Source) -> Table:
 
 
 def _read_parquet(source: Source) -> Table:
-    if not source.head().startswith(b"PAR1"):
+    if not is_parquet(source.head()):
         msg = "not a parquet file"
         raise source.error(msg)
     duckdb = require("duckdb", extra="cli")

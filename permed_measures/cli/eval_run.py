@@ -97,8 +97,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
     found: dict[str, Evaluation] = {}
     with _progress(runs) as done:
         if engine is None:
-            _check_no_engine(master=master, memory_limit=memory_limit, duplicates=duplicates, nan_scores=nan_scores)
-            _check_no_engine(qrels_columns=qrels_columns, run_columns=run_columns)
+            _check_no_engine(
+                qrels_columns=qrels_columns,
+                run_columns=run_columns,
+                master=master,
+                memory_limit=memory_limit,
+                duplicates=duplicates,
+                nan_scores=nan_scores,
+            )
             judged = as_qrels(qrels_in(qrels, qrels_format))
             for name, path in _named(runs).items():
                 found[name] = evaluate(judged, run_in(path, run_format), asked, **options)
@@ -109,8 +115,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 if not isinstance(judged, str) or not is_parquet(judged):
                     judged = as_qrels(judged)  # once, for all runs
                 options |= {"duplicates": duplicates or "error", "nan_scores": nan_scores or "error"}
-                options |= {"by_query": by_query}
-                options |= {"qrels_columns": qrels_columns, "run_columns": run_columns}
+                options |= {"qrels_columns": qrels_columns, "run_columns": run_columns, "by_query": by_query}
                 for name, path in _named(runs).items():
                     options["places"] = {"qrels": qrels, "run": path}
                     found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)

@@ -12,6 +12,7 @@ from permed_measures.readers.json_text import (
     as_grade,
     as_id,
     as_score,
+    decode_at,
     first_repeated,
     kind,
     line_at,
@@ -24,7 +25,6 @@ NAME = "json"
 DESCRIPTION = "one JSON object {query_id: {doc_id: grade or score}}; lists of ids are rankings, or relevant documents"
 SUFFIXES = (".json",)
 ROWS = False
-_DECODER = json.JSONDecoder()
 
 
 def fits(head: bytes) -> bool:
@@ -79,7 +79,7 @@ def _line_of_fault(text: str, query_id: str, what: str) -> int:
     place, value = next((place, value) for name, place, value in members(text) if name == query_id)
     for doc_id, at, number in members(text, value):
         try:
-            _group({doc_id: _DECODER.raw_decode(text, number)[0]}, what)
+            _group({doc_id: decode_at(text, number)[0]}, what)
         except ValueError:  # noqa: PERF203  (that is what is looked for)
             place = at
             break

@@ -12,7 +12,8 @@ from permed_measures.measures.base import canonical
 
 _SHOWN = 60
 _SPACE = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder()
+decode_at = json.JSONDecoder().raw_decode
+"""Return what stands at a place of a text, and the place after it."""
 
 
 class JSONSyntaxError(ValueError):
@@ -63,10 +64,10 @@ def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:
         return
     at = _next(text, at + 1)
     while text[at] != "}":
-        key, end = _DECODER.raw_decode(text, at)
+        key, end = decode_at(text, at)
         value = _next(text, _next(text, end) + 1)
         yield key, at, value
-        _, end = _DECODER.raw_decode(text, value)
+        _, end = decode_at(text, value)
         at = _next(text, end)
         at = _next(text, at + 1) if text[at] == "," else at
 

@@ -95,6 +95,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def quoted_text(text: str) -> str:
+    """Quote a text for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str, str, str]:  # noqa: ANN401  (DuckDB's)
     """Return the columns of query, document and number as SQL expressions of type VARCHAR, VARCHAR and a number."""
     described = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from permed_measures.errors import InputError
+from permed_measures.readers import parquet
 
-_MAGIC = b"PAR1"
-_SUFFIXES = (".parquet", ".pq")
+_HEAD = 4
+"""Bytes that tell parquet."""
 _NO_DATA = "._"
 """What starts so is not data: _SUCCESS, _temporary, .crc."""
 
@@ -53,7 +54,7 @@ def is_parquet(path: str) -> bool:
     place = Path(path)
     if place.is_file():
         with place.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return parquet.fits(file.read(_HEAD))
     return bool(path) and (place.is_dir() or glob.has_magic(path))
 
 
@@ -89,7 +90,7 @@ def _inside(place: Path) -> list[str]:
     """Return a file, or the parquet files of a folder and its folders."""
     if place.is_file():
         return [str(place)]
-    inside = [file for suffix in _SUFFIXES for file in place.rglob(f"*{suffix}") if file.is_file()]
+    inside = [file for suffix in parquet.SUFFIXES for file in place.rglob(f"*{suffix}") if file.is_file()]
     return [str(file) for file in inside if _is_data(file, place)]
 
 

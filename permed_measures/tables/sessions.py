@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from permed_measures.errors import HostError, InputError, ParamError, require
+from permed_measures.readers.parquet import connected, is_interrupt, quoted_text
 from permed_measures.tables.datasets import Dataset, dataset
 
 ENGINES = ("duckdb", "polars", "spark")
@@ -68,7 +69,7 @@ class Session(ABC):
         try:
             yield
         except (*self.errors, *also) as error:
-            if _is_interrupt(error):
+            if is_interrupt(error):
                 raise KeyboardInterrupt from None
             place = " and ".join(paths)
             cause = _cause(error)
@@ -77,12 +78,6 @@ class Session(ABC):
                 raise HostError(msg) from error
             what = "it" if len(paths) == 1 else "them"
             raise InputError(f"{self.name} cannot evaluate {what}: {cause}", path=place) from error
-
-
-def _is_interrupt(error: BaseException) -> bool:
-    from permed_measures.readers.parquet import is_interrupt  # noqa: PLC0415  (readers are for those who read files)
-
-    return is_interrupt(error)
 
 
 def _cause(error: BaseException) -> str:
@@ -104,16 +99,16 @@ class _DuckDB(Session):
     def _read(self, found: Dataset) -> Any:  # noqa: ANN401  (DuckDB's)
         from glob import escape  # noqa: PLC0415  (only here)
 
-        literal = ", ".join(_quoted(file if found.is_address else escape(file)) for file in found.files)
+        literal = ", ".join(quoted_text(file if found.is_address else escape(file)) for file in found.files)
         # by name: a float in a later file would be rounded where the first one has whole numbers
         options = f"union_by_name = {found.is_address or len(found.files) > 1}"
+        as_text = "hive_types_autocast = false"  # 01 is no number, where it names a query
+        if found.is_address:  # DuckDB sees by itself whether there are folders of that kind
+            return self.native.sql(f"FROM read_parquet([{literal}], {options}, {as_text})")
         plain = self.native.sql(f"FROM read_parquet([{literal}], {options}, hive_partitioning = false)")
-        if found.is_address or found.added_columns(plain.columns):
-            options += ", hive_types_autocast = false"  # 01 is no number, where it names a query
-            if not found.is_address:  # DuckDB sees by itself whether there are folders of that kind
-                options += ", hive_partitioning = true"
-            return self.native.sql(f"FROM read_parquet([{literal}], {options})")
-        return plain
+        if not found.added_columns(plain.columns):
+            return plain
+        return self.native.sql(f"FROM read_parquet([{literal}], {options}, {as_text}, hive_partitioning = true)")
 
     def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (DuckDB's)
         kinds = {"query_id": "VARCHAR", "doc_id": "VARCHAR", value: "DOUBLE"}
@@ -130,6 +125,7 @@ class _Polars(Session):
         scan, text = self.native.scan_parquet, self.native.String
         if found.is_address:
             return scan(found.path)
+        # looked at now, so that a file that cannot be read is blamed, not the two tables together
         own = scan(found.files[0], glob=False, hive_partitioning=False).collect_schema()
         added = dict.fromkeys(found.added_columns(own), text)  # 01 is no number, where it names a query
         options = {"hive_partitioning": bool(added), "hive_schema": added or None, "extra_columns": "ignore"}
@@ -157,10 +153,6 @@ class _Spark(Session):
     def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a DataFrame)
         rows = list(zip(*_columns(grid), strict=True))
         return self.native.createDataFrame(rows, f"query_id string, doc_id string, {value} double")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager
@@ -193,10 +185,8 @@ def _duckdb(limit: int | None) -> Iterator[Session]:
     duckdb = require("duckdb", extra="tables")
     import tempfile  # noqa: PLC0415  (slow to import, for those who evaluate nothing here)
 
-    from permed_measures.readers.parquet import connected  # noqa: PLC0415  (readers are for those who read files)
-
     with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder, connected(duckdb) as connection:
-        connection.execute(f"SET temp_directory = {_quoted(folder)}")
+        connection.execute(f"SET temp_directory = {quoted_text(folder)}")
         connection.execute("SET preserve_insertion_order = false")
         if limit is not None:
             connection.execute(f"SET memory_limit = '{limit}B'")
