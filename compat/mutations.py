@@ -78,21 +78,21 @@ MUTATIONS = (
     Mutation(
         "short: ties ascending",
         "ranking.py",
-        "pairs = sorted(zip(single, scores, strict=True), reverse=True)",
-        "pairs = sorted(sorted(zip(single, scores, strict=True)), key=lambda pair: -pair[0])",
+        "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
+        "sorted(sorted(zip(keys, scores, strict=True)), key=lambda pair: -pair[0])]\n    elif",
     ),
     Mutation(
         "short: ties in input order",
         "ranking.py",
-        "pairs = sorted(zip(single, scores, strict=True), reverse=True)",
-        "pairs = sorted(zip(single, scores, strict=True), key=lambda pair: -pair[0])",
+        "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
+        "sorted(zip(keys, scores, strict=True), key=lambda pair: -pair[0])]\n    elif",
     ),
     Mutation("short: 64-bit scores", "ranking.py", 'array("f", scores.values())', 'array("d", scores.values())'),
     Mutation(
         "short: ties taken for ordered",
         "ranking.py",
-        "if not all(map(gt, single, single[1:])):",
-        "if not all(a >= b for a, b in zip(single, single[1:])):",
+        "if not all(map(gt, keys, keys[1:])):",
+        "if not all(a >= b for a, b in zip(keys, keys[1:])):",
     ),
     Mutation("short: ranks from 0", "ranking.py", "enumerate(in_order, 1)", "enumerate(in_order)"),
     Mutation(
@@ -107,7 +107,7 @@ MUTATIONS = (
         "ranks = (num_ret + 1 - not_above).tolist()",
         "ranks = (num_ret - not_above).tolist()",
     ),
-    Mutation("ascending scores", "ranking.py", "ascending = np.sort(single)", "ascending = np.sort(single)[::-1]"),
+    Mutation("ascending scores", "ranking.py", "ascending = np.sort(keys)", "ascending = np.sort(keys)[::-1]"),
     Mutation(
         "top: a tie at the cut unseen",
         "ranking.py",

@@ -20,7 +20,8 @@ from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, lowest_relevant
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
-from permed_measures.ranking import Ranking, order
+from permed_measures.ranking import ORDERS, Order, Ranking
+from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 class Plan:
     """Who computes which measure, decided once per set of measures: a kernel, pytrec_eval, or ir_measures."""
 
-    def __init__(self, measures: Sequence[Measure], min_relevance: float | None = None) -> None:
+    def __init__(
+        self, measures: Sequence[Measure], min_relevance: float | None = None, order: Order = "float32"
+    ) -> None:
+        if order not in ORDERS:
+            msg = f"order={order!r} is not allowed; give one of {', '.join(map(repr, ORDERS))}"
+            raise ParamError(msg)
+        self.order = order
         self.measures = list(measures)
         bound = [_with_rel(measure, min_relevance) for measure in measures]
         self.by_kernel: dict[int, RankingMeasure] = {}
@@ -87,7 +94,8 @@ class Plan:
         asked: list[int] = []
         for place, query_id in enumerate(query_ids):
             returned = run.get(query_id)
-            ranking = ranking_of(query_id, returned, qrels.get(query_id, {}), self.depth) if returned else None
+            grades = qrels.get(query_id, {})
+            ranking = ranking_of(query_id, returned, grades, self.depth, self.order) if returned else None
             if ranking is not None and look is not None:
                 look(ranking)
             if ranking is not None and ranking.ranked:
@@ -104,7 +112,7 @@ class Plan:
             for place, value in zip(asked, values, strict=True):
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
-            columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids)
+            columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids, self.order)
         return columns
 
 
@@ -123,7 +131,7 @@ def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
     return measure(rel=min_relevance)
 
 
-def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str]) -> list[float]:
+def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str], order: Order) -> list[float]:
     """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
     for query_id, grades in qrels.items():
         for doc_id, grade in grades.items():
@@ -137,7 +145,7 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
     judged, ordered = {}, {}
     # queries and documents by number: gdeval, which computes ERR, takes no other queries
     for number, query_id in asked.items():
-        returned = list(_list_of(run[query_id]))
+        returned = list(_list_of(run[query_id], order))
         names = {doc_id: f"d{n}" for n, doc_id in enumerate({**dict.fromkeys(returned), **qrels[query_id]}, 1)}
         judged[number] = {names[doc_id]: grade for doc_id, grade in qrels[query_id].items()}
         # above 0, as Compat takes a document that was not returned for one of score 0
@@ -151,8 +159,8 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
     return [found.get(query_id, 0.0) for query_id in query_ids]
 
 
-def _list_of(returned: Mapping[str, float] | Sequence[str]) -> Iterable[str]:
-    return order(returned) if isinstance(returned, Mapping) else returned
+def _list_of(returned: Mapping[str, float] | Sequence[str], order: Order) -> Iterable[str]:
+    return in_order(returned, by=order) if isinstance(returned, Mapping) else returned
 
 
 def aggregate(measure: Measure, values: Sequence[float]) -> float:
@@ -177,6 +185,7 @@ class Evaluation:
     """The value of every query, by measure."""
     profile: Profile | None = None
     min_relevance: float | None = None
+    order: Order = "float32"
 
     @cached_property
     def values(self) -> list[Metric]:
@@ -247,6 +256,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
+    order: Order = "float32",
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -255,7 +265,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
 
     ``min_relevance`` is the ``rel`` of every measure that has one and was not given one. ``queries`` says over which
     queries means run: those of the ``'qrels'`` (the default; a query missing from the run counts 0), those of the
-    ``'run'``, or those in ``'both'``; a profile may have its own choice for a measure.
+    ``'run'``, or those in ``'both'``; a profile may have its own choice for a measure. ``order`` says how precisely
+    scores are compared: ``'float32'``, as trec_eval 9.0.8 and pytrec_eval do, or ``'float64'``, as trec_eval 10.0 does.
 
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
@@ -268,7 +279,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         min_relevance = known_profile.min_relevance
     rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
     judged = as_qrels(qrels)
-    plan = Plan(list(chosen), rel)
+    plan = Plan(list(chosen), rel, order)
     _check_grades(plan, judged, known_profile)
     returned = _returned(run, judged, plan)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
@@ -286,6 +297,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
+        order=order,
     )
 
 
@@ -320,7 +332,7 @@ def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  
         from permed_measures.readers.source import STDIN  # noqa: PLC0415  (likewise)
 
         # a pipe can be read but once, and then it is in memory
-        found = rankings(run, qrels, plan.depth) if run != STDIN and Path(run).is_file() else None
+        found = rankings(run, qrels, plan.depth, order=plan.order) if run != STDIN and Path(run).is_file() else None
         if found is not None:
             return found
     return as_run(run)
@@ -371,7 +383,8 @@ class _Look:
 
     def __init__(self, plan: Plan) -> None:
         self.depth = plan.deepest_cutoff
-        self.returned = self.judged = self.tied = 0
+        self.order = plan.order
+        self.returned = self.judged = self.tied = self.nearly_tied = 0
 
     def __call__(self, ranking: Ranking) -> None:
         depth, length = self.depth, ranking.num_ret
@@ -379,7 +392,9 @@ class _Look:
         if ranking.ranked:
             self.judged += len(ranking.hits(depth))
         if ranking.ascending is not None:
-            self.tied += ranking.tied(depth)
+            single, double = ranking.tied(depth), ranking.tied(depth, "float64")
+            self.tied += single if self.order == "float32" else double
+            self.nearly_tied += single - double
 
 
 def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
@@ -396,4 +411,6 @@ def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_se
         returned=look.returned,
         judged=look.judged,
         tied=look.tied,
+        nearly_tied=look.nearly_tied,
+        order=look.order,
     ).notes()

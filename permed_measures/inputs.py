@@ -10,7 +10,7 @@ from typing import Any
 
 from permed_measures.errors import InputError
 from permed_measures.measures.base import canonical
-from permed_measures.ranking import Ranking, check_ids, rank, rank_list
+from permed_measures.ranking import Order, Ranking, check_ids, rank, rank_list
 
 Qrels = dict[str, Mapping[str, float]]
 
@@ -85,10 +85,11 @@ def ranking_of(
     returned: Mapping[str, float] | Sequence[str] | Ranking,
     grades: Mapping[str, float],
     depth: int | None = None,
+    order: Order = "float32",
 ) -> Ranking:
     """Rank one query's documents: by score, or in the order of the list; those below ``depth`` may be left out."""
     if type(returned) is dict or isinstance(returned, Mapping):  # the first half is the fast one
-        return rank(returned, grades, depth=depth, query_id=query_id)
+        return rank(returned, grades, depth=depth, query_id=query_id, order=order)
     if isinstance(returned, Ranking):  # of a large file: ranked as it was read
         return returned
     return rank_list(returned, grades, query_id=query_id)
