@@ -11,11 +11,12 @@ from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any, cast
 
 import ir_measures
-from ir_measures import Measure, Metric
+from ir_measures import Measure, Metric, Qrel
+from ir_measures.providers import registry as provider_registry
 
 from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
-from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
+from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of, subtopics_of
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, lowest_relevant
 from permed_measures.notes import Basis, Queries
@@ -57,6 +58,12 @@ class Plan:
         depths = [_deepest(measure) for measure in self.by_kernel.values()]
         depths += [deepest(measure) for measure in self.by_delegate.values()]
         return None if None in depths else max((depth for depth in depths if depth is not None), default=None)
+
+    @property
+    def of_subtopics(self) -> bool:
+        """Whether all measures ask for which subtopics a document is relevant."""
+        theirs = self.by_ir_measures.values()
+        return len(theirs) == len(self.measures) and all(measure.NAME in _of_subtopics() for measure in theirs)
 
     @property
     def deepest_cutoff(self) -> int | None:
@@ -141,13 +148,15 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
                     "which takes whole grades only"
                 )
                 raise InputError(msg)
+    subtopics = _subtopics_for(measure, qrels)
     asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
-    judged, ordered = {}, {}
+    judged: list[Qrel] = []
+    ordered = {}
     # queries and documents by number: gdeval, which computes ERR, takes no other queries
     for number, query_id in asked.items():
         returned = list(_list_of(run[query_id], order))
         names = {doc_id: f"d{n}" for n, doc_id in enumerate({**dict.fromkeys(returned), **qrels[query_id]}, 1)}
-        judged[number] = {names[doc_id]: grade for doc_id, grade in qrels[query_id].items()}
+        judged += [Qrel(number, names[doc], grade, iteration) for (doc, iteration), grade in subtopics(query_id)]
         # above 0, as Compat takes a document that was not returned for one of score 0
         ordered[number] = {names[doc_id]: float(len(returned) - place) for place, doc_id in enumerate(returned)}
     try:
@@ -157,6 +166,25 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
 
         raise ParamError(refusal(measure, error)) from error
     return [found.get(query_id, 0.0) for query_id in query_ids]
+
+
+def _subtopics_for(measure: Measure, qrels: Qrels) -> Callable[[str], Iterable[tuple[tuple[str, str], Any]]]:
+    """Return how to look up the judgements of a query: (document, subtopic) and grade."""
+    if measure.NAME not in _of_subtopics():
+        return lambda query_id: (((doc_id, "0"), grade) for doc_id, grade in qrels[query_id].items())
+    known = subtopics_of(qrels)
+    if known is None:
+        msg = (
+            f"{measure} asks for which subtopics a document is relevant, and these qrels tell none apart: all their "
+            "iterations are equal (the second field of TREC lines; a field or column 'iteration' or 'subtopic')"
+        )
+        raise InputError(msg)
+    return lambda query_id: known[query_id].items()
+
+
+def _of_subtopics() -> set[str]:
+    """Name the measures that look at subtopics: those of ir_measures' provider for them."""
+    return {measure.NAME for measure in provider_registry["pyndeval"].SUPPORTED_MEASURES}
 
 
 def _list_of(returned: Mapping[str, float] | Sequence[str], order: Order) -> Iterable[str]:
@@ -278,8 +306,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     if min_relevance is None and known_profile is not None:
         min_relevance = known_profile.min_relevance
     rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
-    judged = as_qrels(qrels)
     plan = Plan(list(chosen), rel, order)
+    judged = as_qrels(qrels, subtopics=plan.of_subtopics)
     _check_grades(plan, judged, known_profile)
     returned = _returned(run, judged, plan)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
