@@ -16,6 +16,7 @@ from compat.corpora import CORPORA
 from compat.tables import TABLES, duckdb_relations
 from permed_measures import InputError, ParamError, evaluate, evaluate_tables, inspect_tables, table_means
 from permed_measures.measures import DEFINED
+from permed_measures.ranking import ORDERS
 from permed_measures.tables import known_measures
 from tests.table_cases import measures, together
 
@@ -75,11 +76,23 @@ def test_generated_tables_agree(engine, data):
     asked = (
         "nDCG nDCG(dcg='exp-log2')@3 ListNDCG(dcg='exp-log2') ListNDCG@2 AP AP(rel=2.5)@2 RR P@3 R@2 Success@1 ListAP"
     )
-    expected = evaluate(qrels, {query_id: {} for query_id in qrels} | run, asked)
-    found = by_query(evaluate_tables(*tables(engine, qrels, run), asked))
+    order = data.draw(st.sampled_from(ORDERS))
+    expected = evaluate(qrels, {query_id: {} for query_id in qrels} | run, asked, order=order)
+    found = by_query(evaluate_tables(*tables(engine, qrels, run), asked, order=order))
     for measure, column in expected.columns.items():
         for query_id, value in column.items():
             assert found[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
+
+
+@engines
+@pytest.mark.parametrize("nan_scores", ["error", "last"])
+def test_scores_are_compared_as_asked(engine, nan_scores):
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.00000003, "b": 1.0, "c": -math.inf}}
+    found = [
+        by_query(evaluate_tables(*tables(engine, qrels, run), "RR", order=order, nan_scores=nan_scores))["q"]["RR"]
+        for order in ORDERS
+    ]
+    assert found == [1 / 2, 1]  # 1.00000003 is 1 in 32 bits, and b is the greater id
 
 
 @engines
