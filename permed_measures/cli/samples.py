@@ -72,18 +72,18 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     samples = read_samples(file, **fields)
     rel = 1 if min_relevance is None else min_relevance
     training: _Training | None = None
-    vector = None
+    scoring: dict[str, Any] | list[float] | None = None
     if train is not None:
         trained_on = read_samples(train, **fields)
         options = {"l2": l2, "learning_rate": learning_rate, "epochs": epochs, "solver": solver, "seed": seed}
         training = _Training(samples, trained_on, options)
-        vector = training.ranker.coef_.tolist()
+        scoring = training.weights
     elif weights is not None:
-        vector = _numbers(weights)
+        scoring = _numbers(weights)
     elif samples.scores is None:
         msg = f"{file}: the samples have no 'score': give --weights, or --train with samples to learn them from"
         raise ParamError(msg)
-    found = evaluate_samples(samples, vector, measures=list(measures) or None, min_relevance=min_relevance)
+    found = evaluate_samples(samples, scoring, measures=list(measures) or None, min_relevance=min_relevance)
     looks = [] if samples.features is None else leak_check(samples, min_relevance=rel)
     warnings = [str(look) for look in looks if look.leaks]
     notes = list(found.notes)
@@ -92,7 +92,7 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
         warnings += training.warnings(rel, {look.feature for look in looks if look.leaks})
     if details is not None:
         found.write_details(details)
-    named = None if vector is None else dict(zip(samples.feature_names, vector, strict=True))
+    named = dict(zip(samples.feature_names, scoring, strict=True)) if isinstance(scoring, list) else scoring
     if form == "json":
         shown = {
             **found.to_dict(),
@@ -112,14 +112,16 @@ class _Training:
 
     def __init__(self, samples: Samples, trained_on: Samples, options: dict[str, Any]) -> None:
         from permed_measures.errors import InputError  # noqa: PLC0415  (the tool starts fast)
+        from permed_measures.sample_records import unlike  # noqa: PLC0415  (likewise)
         from permed_measures.softmax_ranker import SoftmaxRanker  # noqa: PLC0415  (likewise)
 
-        if samples.feature_names != trained_on.feature_names:
-            here, there = (", ".join(s.feature_names) or "none" for s in (samples, trained_on))
-            msg = f"the features of the two files differ: {here} here, {there} in the training file"
+        if set(samples.feature_names) != set(trained_on.feature_names):  # before the time that training takes
+            difference = unlike(samples.feature_names, trained_on.feature_names)
+            msg = f"the features do not match those of the training file: {difference}"
             raise InputError(msg)
         self.trained_on = trained_on
         self.ranker = SoftmaxRanker(**options, verbose=True).fit(trained_on)
+        self.weights = dict(zip(trained_on.feature_names, self.ranker.coef_.tolist(), strict=True))
         self.notes = [f"weights learned from {_groups(self.ranker.n_groups_)}"]
         if self.ranker.groups_skipped_:
             skipped = _groups(self.ranker.groups_skipped_)
