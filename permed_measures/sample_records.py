@@ -101,7 +101,8 @@ def _detect(source: Source) -> str:
 def _of_frame(frame: Any) -> Table:  # noqa: ANN401  (pandas' or polars')
     names = {str(name): name for name in frame.columns}
     if len(names) < len(frame.columns):
-        again = next(name for at, name in enumerate(map(str, frame.columns)) if name in [*map(str, frame.columns)][:at])
+        texts = list(map(str, frame.columns))
+        again = next(name for name in texts if texts.count(name) > 1)
         msg = f"the column {again!r} occurs twice in the frame; name every column once"
         raise InputError(msg)
     length = len(frame)

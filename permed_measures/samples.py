@@ -247,13 +247,14 @@ def in_order(features: Floats, names: Sequence[str] | None, wanted: Sequence[str
         if set(names) != set(wanted):
             msg = f"the features do not match those of {who}: {records.unlike(names, wanted)}"
             raise InputError(msg)
-        return features[:, [names.index(name) for name in wanted]]
+        # in memory as in the other order, so that a sum of products is rounded alike
+        return np.take(features, [names.index(name) for name in wanted], axis=1)
     named = next((known for known in (names, wanted) if known is not None and not _numbered(known)), None)
     if named is not None:
         without, side = (who, "the samples have") if wanted is None else ("the samples", f"{who} has")
         msg = (
-            f"{without} came without feature names, and {side} {records.listed(named)}: taken in this order, unchecked; a "
-            "frame with these column names is aligned by name"
+            f"{without} came without feature names, and {side} {records.listed(named)}: taken in this order, "
+            "unchecked; a frame with these column names is aligned by name"
         )
         warnings.warn(msg, UserWarning, stacklevel=4)
     return features
