@@ -9,8 +9,10 @@ not explain it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,17 +149,17 @@ class _Groups:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @cached_property
     def by_chance(self) -> float:
-        pairs, counts = np.unique(np.stack([self.sizes, self.rights]), axis=1, return_counts=True)
-        shares = [count / math.comb(*pair) for pair, count in zip(pairs.T.tolist(), counts.tolist(), strict=True)]
-        return math.fsum(shares) / len(self)
+        kinds = Counter(zip(self.sizes.tolist(), self.rights.tolist(), strict=True))
+        return math.fsum(count / math.comb(*kind) for kind, count in kinds.items()) / len(self)
 
     def nested_by_chance(self, holders: NDArray[np.int64]) -> float:
         """Return the mean probability that right candidates and holders of a value are one within the other."""
-        kinds, counts = np.unique(np.stack([self.sizes, self.rights, holders]), axis=1, return_counts=True)
+        kinds = Counter(zip(self.sizes.tolist(), self.rights.tolist(), holders.tolist(), strict=True))
         shares = [
             count * math.comb(max(rights, held), min(rights, held)) / math.comb(size, min(rights, held))
-            for (size, rights, held), count in zip(kinds.T.tolist(), counts.tolist(), strict=True)
+            for (size, rights, held), count in kinds.items()
             if held
         ]
         return math.fsum(shares) / len(self)
@@ -199,7 +201,7 @@ def _look(name: str, column: Floats, groups: _Groups, levels: dict[str, float]) 
         value=common,
         value_right=float(counts.max() / right.sum()),
         value_wrong=float((column[~right] == common).mean()),
-        by_chance=groups.by_chance(),
+        by_chance=groups.by_chance,
     )
     chance = min(1.0, levels["features"] * _chance(look, column, groups))
     signs = tuple(_reasons(look, levels))
@@ -216,12 +218,13 @@ def _chance(look: FeatureLook, column: Floats, groups: _Groups) -> float:
     # the right candidates are among those with the value, or the other way round: told by how many there are
     nested = (holders > 0) & (rights_with == np.minimum(holders, groups.rights))
     likely = groups.nested_by_chance(holders)
-    # another value could have been the commonest
-    rivals = int((np.unique(column, return_counts=True)[1] >= _MOST * groups.right.sum()).sum())
+    enough = _MOST * groups.right.sum()
+    # every value that is common enough to be remarkable could have been the one
+    rivals = int((np.unique(column, return_counts=True)[1] >= enough).sum())
     signs = (
         2 * _at_least(look.perfect, look.by_chance, len(groups)),
         2 * math.exp(-2 * away**2 / float(pairs @ pairs)),  # Hoeffding: each group's pairs won are within 0 and all
-        max(rivals, 1) * _at_least(float(nested.mean()), likely, len(groups)),
+        rivals * _at_least(float(nested.mean()), likely, len(groups)) if holders.sum() >= enough else 1.0,
     )
     return min(1.0, _SIGNS * min(signs))
 

@@ -256,7 +256,7 @@ def in_order(features: Floats, names: Sequence[str] | None, wanted: Sequence[str
             f"{without} came without feature names, and {side} {records.listed(named)}: taken in this order, "
             "unchecked; a frame with these column names is aligned by name"
         )
-        warnings.warn(msg, UserWarning, stacklevel=4)
+        warnings.warn(msg, UserWarning, stacklevel=5)
     return features
 
 

@@ -229,6 +229,13 @@ def test_chance_is_a_bound_by_counting_every_draw(shape):
         assert sum(other <= chance for other in found) <= chance * len(found) * (1 + 1e-9)
 
 
+def test_a_value_of_its_own_is_no_sign():
+    """In groups of 1,000 different values any candidate has one that 1 of 1,000 has: the right one is in the middle."""
+    groups = [[(int(at == 500), (at + n / 7,)) for at in range(1000)] for n in range(3)]
+    (look,) = leak_check(rows_of(groups))
+    assert (look.chance, look.leaks, look.unproven) == (1.0, False, ())
+
+
 def test_the_same_content_under_other_ids():
     groups = drawn(np.random.default_rng(2), 6, 3)
     rows = rows_of(groups)

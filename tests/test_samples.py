@@ -258,6 +258,7 @@ def test_ir_measures_takes_them():
 # ranx's own files hold "\c" and the like: seen when they are first compiled
 @pytest.mark.filterwarnings("ignore:.*invalid escape sequence:SyntaxWarning")
 @pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64")  # ranx's reciprocal rank, when it is compiled
 @pytest.mark.full
 def test_ranx_takes_them():
     ranx = pytest.importorskip("ranx", reason="ranx is an extra")
