@@ -1,35 +1,51 @@
 """pytrec_eval: its RelevanceEvaluator, with our measures too, and names that are checked before they can do harm.
 
-``from permed_measures.hosts import pytrec_eval`` in place of ``import pytrec_eval`` is the whole switch.
+``from permed_measures.hosts import pytrec_eval`` in place of ``import pytrec_eval`` is the whole switch; in code of
+others (BEIR, MTEB) :func:`install` makes it.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from importlib.metadata import PackageNotFoundError, version
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytrec_eval as host
 from ir_measures import Measure, nDCG
+from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
 from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
-from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run, ranking_of
 from permed_measures.measures import _host_names, checked, parse_all
 from permed_measures.measures.base import lowest_relevant
 from permed_measures.ranking import Ranking, _as_float
+from permed_measures.references.pytrec_eval import own_evaluator
 
 __all__ = [
     "RelevanceEvaluator",
     "compute_aggregated_measure",
+    "install",
     "parse_qrel",
     "parse_run",
     "supported_measures",
     "supported_nicknames",
+    "uninstall",
 ]
+
+try:
+    OWN = own_evaluator()  # bound once, so that ours may take its place in pytrec_eval
+except RuntimeError as error:
+    raise HostError(str(error)) from None
+
+_PATCH = "_permed_measures"
+_ARGUMENTS = ["query_relevance", "measures", "relevance_level", "judged_docs_only_flag"]
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 """Those of trec_eval for a measure named without one: m_map_cut.c."""
@@ -140,6 +156,89 @@ class RelevanceEvaluator:
                     raise InputError(msg)
 
 
+class _Patch(NamedTuple):
+    """What was put into pytrec_eval. It is kept there: a reload of this module does not lose it."""
+
+    original: Any
+    evaluator: Any
+
+
+def install() -> None:
+    """Put :class:`RelevanceEvaluator` in the place of pytrec_eval's, for code that one cannot change: BEIR, MTEB.
+
+    What is looked up as ``pytrec_eval.RelevanceEvaluator`` is ours from now on. A module that said
+    ``from pytrec_eval import RelevanceEvaluator`` before keeps what it has: install first, or set the name there, too.
+    ir_measures keeps pytrec_eval's own class. Doing it again changes nothing.
+    """
+    patch = _patch()
+    if patch is not None:
+        if host.RelevanceEvaluator is not patch.evaluator:
+            raise HostError(_REPLACED)
+        return
+    _check_host()
+    _ir_measures().pytrec_eval = SimpleNamespace(RelevanceEvaluator=OWN)
+    setattr(host, _PATCH, _Patch(OWN, RelevanceEvaluator))
+    vars(host)["RelevanceEvaluator"] = RelevanceEvaluator
+
+
+def uninstall() -> None:
+    """Put back exactly what :func:`install` found. Without an install nothing happens."""
+    patch = _patch()
+    if patch is None:
+        return
+    if host.RelevanceEvaluator is not patch.evaluator:
+        raise HostError(_REPLACED)
+    vars(host)["RelevanceEvaluator"] = patch.original
+    _ir_measures().pytrec_eval = host
+    delattr(host, _PATCH)
+
+
+_REPLACED = (
+    "pytrec_eval.RelevanceEvaluator was replaced after install_pytrec_eval(); undo that first: nothing was changed"
+)
+
+
+def _patch() -> _Patch | None:
+    patch: _Patch | None = getattr(host, _PATCH, None)
+    return patch
+
+
+def _ir_measures() -> Any:  # noqa: ANN401  (ir_measures' provider, untyped)
+    """Return what computes pytrec_eval's measures in ir_measures; its first use is what makes it import pytrec_eval."""
+    provider = registry["pytrec_eval"]
+    provider.is_available()
+    return provider
+
+
+def _check_host() -> None:
+    """Look whether pytrec_eval is of the shape we know, before anything is touched."""
+    try:
+        answer = OWN({"q": {"a": 1}}, {"map"}).evaluate({"q": {"a": 1.0}})
+        shapes = {
+            "its own RelevanceEvaluator": host.RelevanceEvaluator is OWN,
+            f"RelevanceEvaluator({', '.join(_ARGUMENTS)})": list(inspect.signature(OWN).parameters) == _ARGUMENTS,
+            "evaluate(scores)": list(inspect.signature(OWN.evaluate).parameters) == ["self", "scores"],
+            "answers as {query_id: {name: value}}": answer == {"q": {"map": 1.0}},
+            "ir_measures' provider, which asks it": _ir_measures().pytrec_eval is host,
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise HostError(_unknown_shape(f"{type(error).__name__}: {error}")) from error
+    missing = [shape for shape, found in shapes.items() if not found]
+    if missing:
+        raise HostError(_unknown_shape(f"not found: {'; '.join(missing)}"))
+
+
+def _unknown_shape(found: str) -> str:
+    try:
+        installed = version("pytrec-eval-terrier")
+    except PackageNotFoundError:
+        installed = "of an unknown version"
+    return (
+        f"pytrec_eval {installed} has not the shape we know ({found}); nothing was patched. If something else replaced "
+        "pytrec_eval.RelevanceEvaluator, undo that first; else pip install 'pytrec-eval-terrier==0.5.11'"
+    )
+
+
 class _Theirs:
     """pytrec_eval itself, kept from queries that return nothing or have negative grades only: they end the process."""
 
@@ -152,7 +251,7 @@ class _Theirs:
             _check_text(grades, query_id)
             self._qrels[query_id] = dict(grades) if max(grades.values()) >= 0 else {**grades, _FILLER: 0}
         self._options = (names, level, judged_only)
-        self._evaluator = host.RelevanceEvaluator(self._qrels, *self._options)
+        self._evaluator = OWN(self._qrels, *self._options)
 
     def evaluate(self, run: Mapping[str, Mapping[str, float] | Sequence[str]]) -> dict[str, dict[str, float]]:
         """Return pytrec_eval's values, in the order of the run."""
@@ -165,7 +264,7 @@ class _Theirs:
         """Return the values where nothing was returned: those of one document that is not relevant, uncounted."""
         qrels = {query_id: {**self._qrels[query_id], _FILLER: 0} for query_id in query_ids}
         run = {query_id: {_FILLER: 0.0} for query_id in qrels}
-        answers: dict[str, dict[str, float]] = host.RelevanceEvaluator(qrels, *self._options).evaluate(run)
+        answers: dict[str, dict[str, float]] = OWN(qrels, *self._options).evaluate(run)
         for values in answers.values():
             values.update(dict.fromkeys(_COUNTS.intersection(values), 0.0))
         return answers

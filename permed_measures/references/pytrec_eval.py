@@ -7,6 +7,7 @@ precision at every rank and level, recall, or nDCG over fewer judgements.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -30,15 +31,28 @@ _BATCH = 256
 _Answers = dict[str, dict[str, float]]
 
 
+@cache
+def own_evaluator() -> Any:  # noqa: ANN401  (pytrec_eval's class, untyped)
+    """Return the class that pytrec_eval defines, also while another one is in its place; found once, and kept."""
+    in_place = import_module("pytrec_eval").RelevanceEvaluator
+    made_in_c = import_module("pytrec_eval_ext").RelevanceEvaluator
+    for found in made_in_c.__subclasses__():
+        if (found.__module__, found.__qualname__) == ("pytrec_eval", "RelevanceEvaluator"):
+            return found
+    msg = (
+        f"pytrec_eval.RelevanceEvaluator was replaced by {in_place!r}, and pytrec_eval's own class is gone; use "
+        "permed_measures.install_pytrec_eval(), or import permed_measures.RelevanceEvaluator before you replace it"
+    )
+    raise RuntimeError(msg)
+
+
 def _ask(qrels: Qrels, run: Run, names: Iterable[str], *, level: int = 1, judged_only: bool = False) -> _Answers:
     # trec_eval crashes on a query whose judgements are all negative: another document is judged not relevant there
     qrels = {
         query_id: {**judged, "\N{EMPTY SET}": 0} if judged and max(judged.values()) < 0 else judged
         for query_id, judged in qrels.items()
     }
-    evaluator = import_module("pytrec_eval").RelevanceEvaluator(
-        qrels, set(names), relevance_level=level, judged_docs_only_flag=judged_only
-    )
+    evaluator = own_evaluator()(qrels, set(names), relevance_level=level, judged_docs_only_flag=judged_only)
     answers: _Answers = evaluator.evaluate(run)
     return answers
 
