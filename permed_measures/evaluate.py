@@ -17,7 +17,7 @@ from permed_measures.delegate import deepest, delegate, delegates, zero_without_
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
-from permed_measures.measures.base import RankingMeasure, lowest_relevant
+from permed_measures.measures.base import RankingMeasure, lowest_relevant, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import Ranking, order
@@ -121,6 +121,25 @@ def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
     if min_relevance is None or info is None or "rel" in measure.params or not isinstance(info.default, (int, float)):
         return measure
     return measure(rel=min_relevance)
+
+
+def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min_relevance") -> list[Measure]:
+    """Return each measure once; raise ParamError where two print alike and ``rel``, given to one of them, parts them.
+
+    >>> distinct(parse_all("AP AP(rel=1) P@1"), 1)
+    [AP, P@1]
+    """
+    once: dict[Measure, Measure] = {}
+    for measure in measures:
+        first = once.setdefault(measure, measure)
+        if rel is not None and _with_rel(first, rel) != _with_rel(measure, rel):
+            bare = measure if "rel" in first.params else first
+            msg = (
+                f"{written(first)} and {written(measure)} have one name, but are two measures with {name}={rel}: "
+                f"write {bare(rel=rel)} for {bare}"
+            )
+            raise ParamError(msg)
+    return list(once)
 
 
 def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str]) -> list[float]:
@@ -263,10 +282,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     >>> result["P@1"]
     1.0
     """
-    chosen, query_sets, known_profile = choose(measures, profile, queries)
-    if min_relevance is None and known_profile is not None:
-        min_relevance = known_profile.min_relevance
-    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+    chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     judged = as_qrels(qrels)
     plan = Plan(list(chosen), rel)
     _check_grades(plan, judged, known_profile)
@@ -330,8 +346,9 @@ def choose(
     measures: str | Measure | Iterable[str | Measure] | None,
     profile: str | Path | Profile | None,
     queries: str | None,
-) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None]:
-    """Return measures with their labels, the query set of each, and the profile."""
+    min_relevance: float | None = None,
+) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None, float | None]:
+    """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
     if queries is not None and queries not in QUERY_SETS:
         msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
         raise ParamError(msg)
@@ -341,12 +358,15 @@ def choose(
     if profile is not None:
         known = load_profile(profile)
         labels = {entry.measure: entry.name for entry in known.entries}
-        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known
-    parsed = parse_all(measures or [])
+        lowest = known.min_relevance if min_relevance is None else min_relevance
+        rel = None if lowest is None else lowest_relevant(lowest, "min_relevance")
+        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known, rel
+    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+    parsed = distinct(parse_all(measures or []), rel)
     if not parsed:
         msg = "no measures given; name some, such as 'GWAP@10 P@1'"
         raise ParamError(msg)
-    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None
+    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:

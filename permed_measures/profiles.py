@@ -14,6 +14,7 @@ from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.measures import parse
+from permed_measures.measures.base import written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,11 +55,13 @@ class Profile:
             msg = f"profile {self.name!r} has no measures"
             raise ParamError(msg)
         names = [entry.name for entry in self.entries]
-        written = [str(entry.measure) for entry in self.entries]
-        for what, values in (("name", names), ("measure", written)):
+        prints = [str(entry.measure) for entry in self.entries]
+        for what, values in (("name", names), ("measure", prints)):
             again = next((value for value in values if values.count(value) > 1), None)
             if again is not None:
-                msg = f"profile {self.name!r}: the {what} {again!r} stands twice; each stands once"
+                same = {written(entry.measure) for entry in self.entries if str(entry.measure) == again}
+                hint = f" ({' and '.join(sorted(same))} are one, unless each has another rel)" if len(same) > 1 else ""
+                msg = f"profile {self.name!r}: the {what} {again!r} stands twice; each stands once{hint}"
                 raise ParamError(msg)
         object.__setattr__(self, "measures", tuple(entry.measure for entry in self.entries))
 
@@ -68,7 +71,7 @@ class Profile:
         if self.min_relevance is not None:
             lines.append(f"min_relevance = {self.min_relevance!r}")
         for entry in self.entries:
-            lines += ["", "[[measures]]", f"measure = {_toml_text(str(entry.measure))}"]
+            lines += ["", "[[measures]]", f"measure = {_toml_text(written(entry.measure))}"]
             lines.append(f"name = {_toml_text(entry.name)}")
             if entry.queries != QUERY_SETS[0]:
                 lines.append(f"queries = {_toml_text(entry.queries)}")
@@ -227,7 +230,7 @@ def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
             msg = f'a [[measures]] table needs measure = "…"; found {dict(row)!r}'
             raise ParamError(msg)
         measure = parse(row["measure"])
-        entries.append(Entry(measure, str(row.get("name", measure)), _query_set(row.get("queries", queries))))
+        entries.append(Entry(measure, str(row.get("name", written(measure))), _query_set(row.get("queries", queries))))
     return Profile(
         str(table.get("name", stem)),
         str(table.get("description", "")),

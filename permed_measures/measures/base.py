@@ -21,23 +21,30 @@ NOT_GIVEN: Any = ParamInfo().default
 class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
     """A declared parameter: what it may be, its default, and one line of description.
 
-    ``kind`` is one of 'int', 'number', 'choice', 'flag', 'weights', 'gains'.
+    ``kind`` is one of 'int', 'number', 'choice', 'flag', 'weights', 'gains'. A number may have bounds: ``low`` and
+    ``high`` are allowed themselves, ``above`` and ``below`` are not.
+
+    >>> Param("number", above=0, high=1, desc="a share").allowed
+    'a number > 0 and <= 1'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all but the kind by name)
         self,
         kind: str,
         *,
         default: Any = None,  # noqa: ANN401  (of the parameter's own type)
         choices: tuple[str, ...] | None = None,
         above: float | None = None,
+        below: float | None = None,
+        low: float | None = None,
+        high: float | None = None,
         desc: str,
     ) -> None:
         optional = {} if choices is None else {"choices": list(choices)}
         super().__init__(dtype=None, required=False, default=default, desc=desc, **optional)
         self.kind = kind
         self.allowed_choices = choices
-        self.above = above
+        self.bounds = {">": above, ">=": low, "<": below, "<=": high}
 
     @property
     def allowed(self) -> str:
@@ -52,7 +59,8 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
             return "a dict of grade > 0 to weight in [0, 1], such as {1: 0.5, 2: 1.0}"
         if self.kind == "gains":
             return "a dict of grade to gain, such as {1: 1, 2: 5}"
-        return f"a number > {self.above}"
+        bounds = [f"{sign} {bound}" for sign, bound in self.bounds.items() if bound is not None]
+        return f"a number {' and '.join(bounds)}".rstrip()
 
     def check(self, value: Any) -> Any:  # noqa: ANN401  (of the parameter's own type)
         """Return the value in its one canonical form, or raise ValueError."""
@@ -107,9 +115,17 @@ def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
 
 def _check_number(param: Param, value: Any) -> int | float:  # noqa: ANN401  (checked here)
     number = canonical(value)
-    if param.above is not None and not number > param.above:
+    if any(bound is not None and not _COMPARE[sign](number, bound) for sign, bound in param.bounds.items()):
         raise ValueError(value)
     return number
+
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
 
 
 def _check_choice(param: Param, value: Any) -> str:  # noqa: ANN401  (checked here)
@@ -154,6 +170,28 @@ CUTOFF = Param("int", desc="how many documents of the list are looked at; all of
 REL = Param("number", default=1, above=0, desc="the lowest grade that is relevant")
 
 
+def written(measure: Measure, params: Mapping[str, Any] | None = None) -> str:
+    """Write a measure with all the parameters that it was given, also those that say the default.
+
+    Two measures that differ only in these print alike and are equal: ``GWAP(rel=1)`` is ``GWAP``, until a
+    ``min_relevance`` gives a ``rel`` to those that have none.
+
+    >>> from ir_measures import AP
+    >>> str(AP(rel=1) @ 10), written(AP(rel=1) @ 10)
+    ('AP@10', 'AP(rel=1)@10')
+    """
+    known = measure.params if params is None else params
+    # ir_measures leaves out dict entries whose key equals their value; here every entry is printed
+    given = ",".join(f"{name}={_plain(value)!r}" for name, value in known.items() if name != measure.AT_PARAM)
+    at = f"@{known[measure.AT_PARAM]}" if measure.AT_PARAM in known else ""
+    return f"{measure.NAME}({given}){at}" if given else f"{measure.NAME}{at}"
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  (of a parameter's own type)
+    """Make 1 of numpy's int64(1), which prints as a call of numpy."""
+    return value.item() if hasattr(value, "item") else value
+
+
 class HostName(NamedTuple):
     """A measure's name where parameters cannot be written: in ranx and in trec_eval-style names."""
 
@@ -196,13 +234,13 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     def __init__(self, **params: Any) -> None:  # noqa: ANN401  (checked against SUPPORTED_PARAMS)
         super().__init__(**self._checked(params))
         self.validated = True
-        self._print = self._printed()
+        self._print = written(self, self._not_default(self.params))
         self._hash = hash(self._print)
         self.arguments = {name: self[name] for name in self.SUPPORTED_PARAMS}
 
     @classmethod
     def _checked(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters in declared order and canonical form, those that say the default left out."""
+        """Return the given parameters in declared order and canonical form; None stands for one that is not given."""
         for name in params:
             if name not in cls.SUPPORTED_PARAMS:
                 msg = f"{cls.NAME} has no parameter {name!r}.{did_you_mean(name, cls.SUPPORTED_PARAMS)}"
@@ -217,15 +255,11 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
             except (ValueError, TypeError):
                 msg = f"{cls.NAME}: {name}={value!r} is not allowed; give {param.allowed}"
                 raise ParamError(msg) from None
-            if checked[name] == param.default:
-                del checked[name]
         return checked
 
-    def _printed(self) -> str:
-        # ir_measures leaves out dict entries whose key equals their value; here every entry is printed
-        given = ",".join(f"{name}={value!r}" for name, value in self.params.items() if name != self.AT_PARAM)
-        at = f"@{self.params[self.AT_PARAM]}" if self.AT_PARAM in self.params else ""
-        return f"{self.NAME}({given}){at}" if given else f"{self.NAME}{at}"
+    @classmethod
+    def _not_default(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in params.items() if value != cls.SUPPORTED_PARAMS[name].default}
 
     def __repr__(self) -> str:
         return self._print
@@ -263,7 +297,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     @classmethod
     def host_name(cls, params: Mapping[str, Any]) -> HostName | None:
         """Return the host name that stands for these parameters (the cut-off left out), if there is one."""
-        given = {name: value for name, value in params.items() if name != cls.AT_PARAM}
+        given = {name: value for name, value in cls._not_default(params).items() if name != cls.AT_PARAM}
         return next((host for host in cls.HOST_NAMES if dict(host.params) == given), None)
 
     @property
