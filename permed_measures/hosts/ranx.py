@@ -24,7 +24,7 @@ from permed_measures.errors import HostError, InputError, ParamError, did_you_me
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.measures import _host_names, checked, parse
-from permed_measures.measures.base import RankingMeasure, canonical
+from permed_measures.measures.base import RankingMeasure, canonical, written
 from permed_measures.ranking import Ranking, _as_float, order, rank, rank_list
 
 if TYPE_CHECKING:
@@ -262,6 +262,9 @@ def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1
         measure = measure(cutoff=k)
     filtered = rel_lvl > 1 and "rel" not in measure.SUPPORTED_PARAMS
     if rel_lvl > 1 and not filtered:
+        if measure.params.get("rel", rel_lvl) != rel_lvl:
+            msg = f"the name is bound to {written(measure)}, which has its own rel; leave out -l{rel_lvl}"
+            raise ParamError(msg)
         measure = measure(rel=rel_lvl)  # ranx passes 1 both for no level and for -l1: the measure's own rel stays
     plan = Plan([checked(measure)])
     rankings = _rankings(qrels, run, plan.depth, rel_lvl if filtered else None)

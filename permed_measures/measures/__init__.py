@@ -220,9 +220,25 @@ def parse_trec_name(name: str) -> list[Measure]:
             return [type(measure)(**host.params, cutoff=int(k)) for k in cut[1].split(",")]
     try:
         with redirect_stdout(sys.stderr):  # it prints what it skips of "official" and the like
-            return [checked(measure) for measure in ir_measures.parse_trec_measure(name)]
+            found = ir_measures.parse_trec_measure(name)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return []  # ir_measures raises whatever its parser runs into
+    return [checked(measure) for measure in found]
+
+
+_BOUNDED = {
+    ("IPrec", "recall"): Param("number", low=0, high=1, desc="the recall to reach"),
+    ("SetF", "beta"): Param("number", low=0, desc="how much more recall weighs than precision"),
+}
+"""Numbers of ir_measures' measures that have bounds which it does not declare."""
+
+
+def _check_bounds(measure: str, name: str, value: Any) -> None:  # noqa: ANN401  (checked here)
+    try:
+        _BOUNDED[measure, name].check(value)
+    except ValueError:
+        msg = f"{measure}: {name}={value!r} is not allowed; give {_BOUNDED[measure, name].allowed}"
+        raise ParamError(msg) from None
 
 
 def checked(measure: Measure) -> Measure:
@@ -242,6 +258,8 @@ def checked(measure: Measure) -> Measure:
             raise ParamError(msg)
         if name == "rel":
             lowest_relevant(value, f"{measure.NAME}: rel")
+        elif (measure.NAME, name) in _BOUNDED:
+            _check_bounds(measure.NAME, name, value)
         elif not info.validate(value):
             one_of = info.choices is not NOT_GIVEN
             allowed = f"one of {info.choices}" if one_of else f"a value of type {info.dtype.__name__}"

@@ -90,6 +90,16 @@ def canonical(number: Any) -> int | float:  # noqa: ANN401  (any real number, nu
     return int(as_float) if as_float.is_integer() else as_float
 
 
+def _within_floats(number: Any) -> int | float:  # noqa: ANN401  (any real number)
+    """Return the canonical number; one that no float can hold is a ValueError too: engines and C have no other."""
+    found = canonical(number)
+    try:
+        float(found)
+    except OverflowError:
+        raise ValueError(number) from None
+    return found
+
+
 def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (checked here)
     """Return the lowest grade that is relevant, or raise ParamError; ``name`` is what the caller calls it.
 
@@ -97,7 +107,7 @@ def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (che
     2
     """
     try:
-        number = canonical(grade)
+        number = _within_floats(grade)
     except ValueError:
         number = 0
     if number <= 0:
@@ -114,7 +124,7 @@ def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
 
 
 def _check_number(param: Param, value: Any) -> int | float:  # noqa: ANN401  (checked here)
-    number = canonical(value)
+    number = _within_floats(value)
     if any(bound is not None and not _COMPARE[sign](number, bound) for sign, bound in param.bounds.items()):
         raise ValueError(value)
     return number
