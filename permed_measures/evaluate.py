@@ -144,14 +144,9 @@ def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min
 
 def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str]) -> list[float]:
     """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            if type(grade) is not int:
-                msg = (
-                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
-                    "which takes whole grades only"
-                )
-                raise InputError(msg)
+    if measure.NAME == "Judged":  # it asks whether a document is judged, not how
+        qrels = {query_id: dict.fromkeys(grades, 0) for query_id, grades in qrels.items()}
+    _check_whole_grades(measure, qrels)
     asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
     judged, ordered = {}, {}
     # queries and documents by number: gdeval, which computes ERR, takes no other queries
@@ -168,6 +163,23 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
 
         raise ParamError(refusal(measure, error)) from error
     return [found.get(query_id, 0.0) for query_id in query_ids]
+
+
+_HIGHEST_GRADES = {"ERR": 4}
+"""Where the program that computes a measure of ir_measures stops: gdeval.pl, $MAX_JUDGMENT."""
+
+
+def _check_whole_grades(measure: Measure, qrels: Qrels) -> None:
+    highest = _HIGHEST_GRADES.get(measure.NAME, math.inf)
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            if type(grade) is not int or grade > highest:
+                takes = "whole grades only" if type(grade) is not int else f"grades up to {highest} only"
+                msg = (
+                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
+                    f"which takes {takes}"
+                )
+                raise InputError(msg)
 
 
 def _list_of(returned: Mapping[str, float] | Sequence[str]) -> Iterable[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -24,7 +23,7 @@ from permed_measures.errors import HostError, InputError, ParamError, did_you_me
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.measures import _host_names, checked, parse
-from permed_measures.measures.base import RankingMeasure, canonical, written
+from permed_measures.measures.base import RankingMeasure, canonical, unreadable, written
 from permed_measures.ranking import Ranking, _as_float, order, rank, rank_list
 
 if TYPE_CHECKING:
@@ -160,15 +159,10 @@ def _untied(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dic
 
 def _bindable(name: str, measure: Measure | str, named: Mapping[str, Measure]) -> Measure:
     """Check a name and a measure of install()."""
-    if not re.fullmatch(r"[^\W\d][\w-]*", name):
-        reason = "a name is letters, digits, '_' and '-', and begins with a letter"
-    elif "-l" in name:
-        reason = "ranx reads '-l' within a name as a relevance level"
-    elif "rbp" in name:
-        reason = "ranx reads every name with 'rbp' in it as rank-biased precision"
-    elif name in named:
+    reason = unreadable(name)
+    if not reason and name in named:
         reason = f"it stands for {named[name]}; give another measure another name"
-    else:
+    if not reason:
         bound = parse(measure)
         if Plan([bound]).by_ir_measures:
             msg = (

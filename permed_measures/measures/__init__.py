@@ -226,6 +226,9 @@ def parse_trec_name(name: str) -> list[Measure]:
     return [checked(measure) for measure in found]
 
 
+_LONG = 2**63 - 1
+"""The highest cut-off that pytrec_eval can read."""
+
 _BOUNDED = {
     ("IPrec", "recall"): Param("number", low=0, high=1, desc="the recall to reach"),
     ("SetF", "beta"): Param("number", low=0, desc="how much more recall weighs than precision"),
@@ -253,8 +256,9 @@ def checked(measure: Measure) -> Measure:
         if info is None:
             msg = f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}"
             raise ParamError(msg)
-        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int >= 1"
+        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LONG):
+            allowed = f"<= {_LONG}" if isinstance(value, int) and value > 1 else ">= 1"
+            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int {allowed}"
             raise ParamError(msg)
         if name == "rel":
             lowest_relevant(value, f"{measure.NAME}: rel")

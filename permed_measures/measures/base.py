@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ir_measures import Measure, ParamInfo
+from ir_measures.measures import registry
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.ranking import Grades, Ranking
@@ -328,7 +332,11 @@ DEFINED: dict[str, RankingMeasure] = {}
 
 
 def define(cls: type[MeasureT]) -> MeasureT:
-    """Check a measure's class and make it known; what is written there is all that a measure needs."""
+    """Check a measure's class and make it known; what is written there is all that a measure needs.
+
+    A name that another measure has, or that a host cannot read, is a ParamError. The same class may be defined again,
+    as a reload does.
+    """
     declared = set(cls.SUPPORTED_PARAMS)
     for role, function in (("kernel", cls.kernel), ("expression", cls.expression)):
         if function is None:
@@ -342,10 +350,78 @@ def define(cls: type[MeasureT]) -> MeasureT:
     if not (cls.__doc__ or "").strip() or ">>>" not in (cls.__doc__ or ""):
         msg = f"{cls.__name__}: a measure needs a docstring with a worked example"
         raise TypeError(msg)
+    _check_names(cls)
     cls.__name__ = cls.NAME  # ir_measures registers and prints measures by it
     measure = cls()
     DEFINED[cls.NAME] = measure
     return measure
+
+
+def same_class(one: type, other: type) -> bool:
+    """Whether two classes are one, perhaps from before and after a reload: of the same name in the same module."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def _check_names(cls: type[RankingMeasure]) -> None:
+    names = [cls.NAME, *cls.ALIASES]
+    hosts = [name for host in cls.HOST_NAMES for name in dict.fromkeys((host.name, host.name + host.cut))]
+    taken = _taken_names(cls)
+    for name in names:
+        if name in taken:
+            _refuse_name(cls, name, f"it stands for {taken[name]}")
+    folded = {name.casefold(): owner for name, owner in taken.items()}  # rr@10 is RR@10
+    for name in hosts:
+        owner = folded.get(name.casefold())
+        if owner is not None:
+            _refuse_name(cls, name, f"it stands for {owner}")
+        reason = unreadable(name)
+        if "-" in name or re.search(r"_\d+$", name):
+            reason = reason or "trec_eval-style names are of letters, digits and '_', and end in a cut-off only"
+        if reason:
+            _refuse_name(cls, name, reason)
+    again = next((name for name in [*names, *hosts] if [*names, *hosts].count(name) > 1), None)
+    if again is not None:
+        _refuse_name(cls, again, "the class has it twice")
+
+
+def _taken_names(cls: type[RankingMeasure]) -> dict[str, str]:
+    """Return the names that a class may not have, each with what it stands for."""
+    taken = {}
+    if not cls.__module__.startswith(f"{__package__}."):  # this package has measures of trec_eval's under its names
+        taken = {name: f"trec_eval's {name}" for name in _trec_eval_names()}
+    for name, known in registry.items():
+        if not same_class(type(known), cls) and type(known) is not type(cls.HOST_MEASURE):
+            taken[name] = f"ir_measures' {known}"
+    for known in DEFINED.values():
+        if not same_class(type(known), cls):
+            hosts = [name for host in known.HOST_NAMES for name in (host.name, host.name + host.cut)]
+            taken |= dict.fromkeys([known.NAME, *known.ALIASES, *hosts], f"{known} of {type(known).__module__}")
+    return taken
+
+
+@lru_cache(maxsize=1)
+def _trec_eval_names() -> frozenset[str]:
+    try:
+        trec_eval = import_module("pytrec_eval_ext")  # without pytrec_eval, which imports numpy
+    except ImportError:
+        trec_eval = import_module("pytrec_eval")
+    return frozenset({*trec_eval.supported_measures, *trec_eval.supported_nicknames})
+
+
+def unreadable(name: str) -> str:
+    """Say why ranx cannot read a name, which it does by looking for parts of it; nothing where it can."""
+    if not re.fullmatch(r"[^\W\d][\w-]*", name):
+        return "a name is letters, digits, '_' and '-', and begins with a letter"
+    if "-l" in name:
+        return "ranx reads '-l' within a name as a relevance level"
+    if "rbp" in name:
+        return "ranx reads every name with 'rbp' in it as rank-biased precision"
+    return ""
+
+
+def _refuse_name(cls: type[RankingMeasure], name: str, reason: str) -> None:
+    msg = f"{cls.__module__}.{cls.__qualname__}: the name {name!r} cannot be used: {reason}; choose another one"
+    raise ParamError(msg)
 
 
 def grade_error(query_id: str, grades: Grades, wrong: Iterable[float], advice: str) -> InputError:
