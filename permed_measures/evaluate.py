@@ -17,7 +17,7 @@ from permed_measures.delegate import deepest, delegate, delegates, zero_without_
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
-from permed_measures.measures.base import RankingMeasure, lowest_relevant, written
+from permed_measures.measures.base import RankingMeasure, lowest_relevant, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import Ranking, order
@@ -117,8 +117,7 @@ def _deepest(measure: RankingMeasure) -> int | None:
 
 def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
     """Give ``rel`` to a measure that has a default for it and was not given one."""
-    info = measure.SUPPORTED_PARAMS.get("rel")
-    if min_relevance is None or info is None or "rel" in measure.params or not isinstance(info.default, (int, float)):
+    if min_relevance is None or not takes_threshold(measure):
         return measure
     return measure(rel=min_relevance)
 
@@ -310,7 +309,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     return Evaluation(
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
-        notes=_notes(judged, returned, look, rel, set(query_sets.values())),
+        notes=_notes(judged, returned, look, rel, query_sets, known_profile),
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
@@ -414,18 +413,29 @@ class _Look:
             self.tied += ranking.tied(depth)
 
 
-def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
+def _notes(  # noqa: PLR0913  (all that values rest on)
+    qrels: Qrels,
+    run: Returned,
+    look: _Look,
+    rel: float | None,
+    query_sets: Mapping[Measure, str],
+    profile: Profile | None,
+) -> list[str]:
     lowest = 1 if rel is None else rel
+    best = {query_id: max(grades.values(), default=0) for query_id, grades in qrels.items()}
     return Basis(
         only_run=Queries.of(query_id for query_id in run if query_id not in qrels),
         missing=Queries.of(query_id for query_id in qrels if query_id not in run),
-        nothing_relevant=Queries.of(q for q, grades in qrels.items() if max(grades.values(), default=0) < lowest),
+        nothing_relevant=Queries.of(query_id for query_id, grade in best.items() if grade < lowest),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
-        query_sets=query_sets,
+        query_sets=set(query_sets.values()),
         depth=look.depth,
         returned=look.returned,
         judged=look.judged,
         tied=look.tied,
+        measures=list(query_sets),
+        highest=max(best.values(), default=None),
+        top_grade=None if profile is None else profile.top_grade,
     ).notes()

@@ -304,7 +304,8 @@ def _profile_of(entries: Mapping[str, Entry], known: Profile | None, min_relevan
         once.setdefault(entry.measure, entry)
     rel = min_relevance if known is None or min_relevance is not None else known.min_relevance
     distinct([entry.measure for entry in entries.values()], rel)
-    return Profile("gate", "the measures of a gate", tuple(once.values()), min_relevance=rel)
+    top = None if known is None else known.top_grade
+    return Profile("gate", "the measures of a gate", tuple(once.values()), min_relevance=rel, top_grade=top)
 
 
 def _value(

@@ -201,6 +201,12 @@ def written(measure: Measure, params: Mapping[str, Any] | None = None) -> str:
     return f"{measure.NAME}({given}){at}" if given else f"{measure.NAME}{at}"
 
 
+def takes_threshold(measure: Measure) -> bool:
+    """Whether a ``min_relevance`` is the ``rel`` of this measure: it has one by default, and was not given one."""
+    info = measure.SUPPORTED_PARAMS.get("rel")
+    return info is not None and isinstance(info.default, (int, float)) and "rel" not in measure.params
+
+
 def _plain(value: Any) -> Any:  # noqa: ANN401  (of a parameter's own type)
     """Make 1 of numpy's int64(1), which prints as a call of numpy."""
     return value.item() if hasattr(value, "item") else value
@@ -297,6 +303,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     def suspect_grades(self, grade: Any) -> Any:  # noqa: ANN401, ARG002  (expressions over a column; for subclasses)
         """Return the condition under which ``check_grades`` may object to a grade of a table; None for never."""
         return None
+
+    def note(self, highest: float) -> str:  # noqa: ARG002  (for subclasses)
+        """Say what a reader should know where no grade is above ``highest``; nothing for nothing."""
+        return ""
 
     @property
     def raising_helps(self) -> bool:

@@ -92,11 +92,12 @@ def ndcg_expression(
 class _NDCG(RankingMeasure):
     r"""Discounted cumulative gain as a share of the best that the judged documents allow.
 
-    .. math:: \frac{DCG}{IDCG}, \qquad DCG = \sum_{i \le k} \frac{2^{g_i} - 1}{\log_2 (i + 1)}
+    .. math:: \frac{DCG}{IDCG}, \qquad DCG = \sum_{i \le k} \frac{g_i}{\log_2 (i + 1)}
 
-    With ``dcg='log2'`` the gain is the grade itself. The ideal is the DCG@k of all judged documents in descending order
-    of grade; a negative grade gains nothing. In [0, 1]; 0 when nothing is relevant. Exact for any query id, and any
-    grade, floats included, where gdeval rounds to 5 decimals and stops at grade 4.
+    The gain is the grade itself (``dcg='log2'``, linear); with ``dcg='exp-log2'`` it is 2^g - 1 (exponential). The
+    ideal is the DCG@k of all judged documents in descending order of grade; a negative grade gains nothing. In [0,
+    1]; 0 when nothing is relevant. Exact for any query id, and any grade, floats included, where gdeval rounds to 5
+    decimals and stops at grade 4.
 
     >>> from ir_measures import nDCG
     >>> from permed_measures import evaluate
