@@ -309,7 +309,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     return Evaluation(
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
-        notes=_notes(judged, returned, look, rel, query_sets, known_profile),
+        notes=_notes(judged, returned, look, rel, query_sets, profile=known_profile),
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
@@ -419,6 +419,7 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
     look: _Look,
     rel: float | None,
     query_sets: Mapping[Measure, str],
+    *,
     profile: Profile | None,
 ) -> list[str]:
     lowest = 1 if rel is None else rel
