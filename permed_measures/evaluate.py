@@ -18,7 +18,7 @@ from permed_measures.delegate import deepest, delegate, delegates, zero_without_
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of, subtopics_of
 from permed_measures.measures import own, parse_all
-from permed_measures.measures.base import RankingMeasure, lowest_relevant
+from permed_measures.measures.base import RankingMeasure, lowest_relevant, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import ORDERS, Order, Ranking
@@ -132,23 +132,35 @@ def _deepest(measure: RankingMeasure) -> int | None:
 
 def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
     """Give ``rel`` to a measure that has a default for it and was not given one."""
-    info = measure.SUPPORTED_PARAMS.get("rel")
-    if min_relevance is None or info is None or "rel" in measure.params or not isinstance(info.default, (int, float)):
+    if min_relevance is None or not takes_threshold(measure):
         return measure
     return measure(rel=min_relevance)
 
 
+def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min_relevance") -> list[Measure]:
+    """Return each measure once; raise ParamError where two print alike and ``rel``, given to one of them, parts them.
+
+    >>> distinct(parse_all("AP AP(rel=1) P@1"), 1)
+    [AP, P@1]
+    """
+    once: dict[Measure, Measure] = {}
+    for measure in measures:
+        first = once.setdefault(measure, measure)
+        if rel is not None and _with_rel(first, rel) != _with_rel(measure, rel):
+            bare = measure if "rel" in first.params else first
+            msg = (
+                f"{written(first)} and {written(measure)} have one name, but are two measures with {name}={rel}: "
+                f"write {bare(rel=rel)} for {bare}"
+            )
+            raise ParamError(msg)
+    return list(once)
+
+
 def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str], order: Order) -> list[float]:
     """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            if type(grade) is not int:
-                msg = (
-                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
-                    "which takes whole grades only"
-                )
-                raise InputError(msg)
-    subtopics = _subtopics_for(measure, qrels)
+    if measure.NAME == "Judged":  # it asks whether a document is judged, not how
+        qrels = {query_id: dict.fromkeys(grades, 0) for query_id, grades in qrels.items()}
+    judgements = _judgements_for(measure, qrels)
     asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
     judged: list[Qrel] = []
     ordered = {}
@@ -156,7 +168,9 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
     for number, query_id in asked.items():
         returned = list(_list_of(run[query_id], order))
         names = {doc_id: f"d{n}" for n, doc_id in enumerate({**dict.fromkeys(returned), **qrels[query_id]}, 1)}
-        judged += [Qrel(number, names[doc], grade, iteration) for (doc, iteration), grade in subtopics(query_id)]
+        judged += [
+            Qrel(number, names[doc], grade, iteration) for (doc, iteration), grade in judgements[query_id].items()
+        ]
         # above 0, as Compat takes a document that was not returned for one of score 0
         ordered[number] = {names[doc_id]: float(len(returned) - place) for place, doc_id in enumerate(returned)}
     try:
@@ -168,18 +182,34 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
     return [found.get(query_id, 0.0) for query_id in query_ids]
 
 
-def _subtopics_for(measure: Measure, qrels: Qrels) -> Callable[[str], Iterable[tuple[tuple[str, str], Any]]]:
-    """Return how to look up the judgements of a query: (document, subtopic) and grade."""
-    if measure.NAME not in _of_subtopics():
-        return lambda query_id: (((doc_id, "0"), grade) for doc_id, grade in qrels[query_id].items())
-    known = subtopics_of(qrels)
-    if known is None:
+def _judgements_for(measure: Measure, qrels: Qrels) -> Mapping[str, Mapping[tuple[str, str], float]]:
+    """Return {query_id: {(doc_id, subtopic): grade}}, checked."""
+    judgements: Mapping[str, Mapping[tuple[str, str], float]] | None
+    if measure.NAME in _of_subtopics():
+        judgements = subtopics_of(qrels)
+    else:
+        judgements = {q: {(doc_id, "0"): grade for doc_id, grade in grades.items()} for q, grades in qrels.items()}
+    if judgements is None:
         msg = (
             f"{measure} asks for which subtopics a document is relevant, and these qrels tell none apart: all their "
             "iterations are equal (the second field of TREC lines; a field or column 'iteration' or 'subtopic')"
         )
         raise InputError(msg)
-    return lambda query_id: known[query_id].items()
+    highest = _HIGHEST_GRADES.get(measure.NAME, math.inf)
+    for query_id, judged in judgements.items():
+        for (doc_id, _), grade in judged.items():
+            if type(grade) is not int or grade > highest:
+                takes = "whole grades only" if type(grade) is not int else f"grades up to {highest} only"
+                msg = (
+                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
+                    f"which takes {takes}"
+                )
+                raise InputError(msg)
+    return judgements
+
+
+_HIGHEST_GRADES = {"ERR": 4}
+"""Where the program that computes a measure of ir_measures stops: gdeval.pl, $MAX_JUDGMENT."""
 
 
 def _of_subtopics() -> set[str]:
@@ -302,10 +332,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     >>> result["P@1"]
     1.0
     """
-    chosen, query_sets, known_profile = choose(measures, profile, queries)
-    if min_relevance is None and known_profile is not None:
-        min_relevance = known_profile.min_relevance
-    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+    chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     plan = Plan(list(chosen), rel, order)
     judged = as_qrels(qrels, subtopics=plan.of_subtopics)
     _check_grades(plan, judged, known_profile)
@@ -321,7 +348,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     return Evaluation(
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
-        notes=_notes(judged, returned, look, rel, set(query_sets.values())),
+        notes=_notes(judged, returned, look, rel, query_sets, profile=known_profile),
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
@@ -370,8 +397,9 @@ def choose(
     measures: str | Measure | Iterable[str | Measure] | None,
     profile: str | Path | Profile | None,
     queries: str | None,
-) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None]:
-    """Return measures with their labels, the query set of each, and the profile."""
+    min_relevance: float | None = None,
+) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None, float | None]:
+    """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
     if queries is not None and queries not in QUERY_SETS:
         msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
         raise ParamError(msg)
@@ -381,12 +409,15 @@ def choose(
     if profile is not None:
         known = load_profile(profile)
         labels = {entry.measure: entry.name for entry in known.entries}
-        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known
-    parsed = parse_all(measures or [])
+        lowest = known.min_relevance if min_relevance is None else min_relevance
+        rel = None if lowest is None else lowest_relevant(lowest, "min_relevance")
+        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known, rel
+    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+    parsed = distinct(parse_all(measures or []), rel)
     if not parsed:
         msg = "no measures given; name some, such as 'GWAP@10 P@1'"
         raise ParamError(msg)
-    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None
+    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
@@ -425,20 +456,32 @@ class _Look:
             self.nearly_tied += single - double
 
 
-def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
+def _notes(  # noqa: PLR0913  (all that values rest on)
+    qrels: Qrels,
+    run: Returned,
+    look: _Look,
+    rel: float | None,
+    query_sets: Mapping[Measure, str],
+    *,
+    profile: Profile | None,
+) -> list[str]:
     lowest = 1 if rel is None else rel
+    best = {query_id: max(grades.values(), default=0) for query_id, grades in qrels.items()}
     return Basis(
         only_run=Queries.of(query_id for query_id in run if query_id not in qrels),
         missing=Queries.of(query_id for query_id in qrels if query_id not in run),
-        nothing_relevant=Queries.of(q for q, grades in qrels.items() if max(grades.values(), default=0) < lowest),
+        nothing_relevant=Queries.of(query_id for query_id, grade in best.items() if grade < lowest),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
-        query_sets=query_sets,
+        query_sets=set(query_sets.values()),
         depth=look.depth,
         returned=look.returned,
         judged=look.judged,
         tied=look.tied,
         nearly_tied=look.nearly_tied,
         order=look.order,
+        measures=list(query_sets),
+        highest=max(best.values(), default=None),
+        top_grade=None if profile is None else profile.top_grade,
     ).notes()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+import sys
 from fractions import Fraction
 from math import log2
 
@@ -9,12 +12,13 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
+import pytrec_eval_ext
 from ir_measures import AP, P, nDCG
 
 from permed_measures import GWAP, Coverage, InputError, ListAP, ListNDCG, ParamError, evaluate, parse
 from permed_measures.definitions import definition
 from permed_measures.measures import DEFINED, known_names, parse_all, parse_trec_name
-from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}
@@ -314,3 +318,153 @@ def test_a_new_measure_is_one_class():
         assert parse("first_grade_cut_2") == parse("first_grade@2") == first_grade @ 2
     finally:
         del DEFINED["FirstGrade"], measure_registry["FirstGrade"]
+
+
+def new_measure(module="mine", *, hosts=("new_one",), **fields):
+    class _New(RankingMeasure):
+        """>>> 1."""
+
+        NAME = "New"
+        HOST_NAMES = tuple(HostName(name, "New") for name in hosts)
+        SUPPORTED_PARAMS = {"cutoff": CUTOFF}  # noqa: RUF012  (a test's class)
+        kernel = staticmethod(lambda ranking, *, cutoff: 42.0)  # noqa: ARG005  (its signature is declared)
+
+    _New.__module__ = module
+    for name, value in fields.items():
+        setattr(_New, name, value)
+    return _New
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"NAME": "GWAP"}, "'GWAP' cannot be used: it stands for GWAP of permed_measures.measures.gwap"),
+        ({"NAME": "GWMAP"}, "'GWMAP' cannot be used: it stands for GWAP"),
+        ({"ALIASES": ("ListMAP",)}, "'ListMAP' cannot be used: it stands for ListAP"),
+        ({"NAME": "AP"}, "'AP' cannot be used: it stands for ir_measures' AP"),
+        ({"ALIASES": ("MRR",)}, "'MRR' cannot be used: it stands for ir_measures' RR"),
+        ({"NAME": "nDCG", "HOST_MEASURE": ir_measures.nDCG}, "it stands for nDCG of permed_measures.measures.ndcg"),
+        ({"hosts": ("gwmap",)}, "'gwmap' cannot be used: it stands for GWAP"),
+        ({"hosts": ("list_map_cut",)}, "'list_map_cut' cannot be used: it stands for ListAP"),
+        ({"hosts": ("rr",)}, "'rr' cannot be used: it stands for ir_measures' RR"),
+        ({"hosts": ("recip_rank",)}, "it stands for trec_eval's recip_rank"),
+        ({"hosts": ("official",)}, "it stands for trec_eval's official"),
+        ({"hosts": ("graded_rbp",)}, "ranx reads every name with 'rbp' in it as rank-biased precision"),
+        ({"hosts": ("new-list",)}, "ranx reads '-l' within a name as a relevance level"),
+        ({"hosts": ("new-one",)}, "trec_eval-style names are of letters"),
+        ({"hosts": ("new_10",)}, "end in a cut-off only"),
+        ({"hosts": ("9new",)}, "begins with a letter"),
+        ({"hosts": ("new_one", "new_one")}, "the class has it twice"),
+    ],
+    ids=str,
+)
+def test_define_refuses_a_name_that_is_taken_or_that_a_host_cannot_read(fields, reason):
+    before = dict(DEFINED)
+    with pytest.raises(ParamError, match=re.escape(reason)):
+        define(new_measure(**fields))
+    assert before == DEFINED
+    assert parse("gwmap@10") == GWAP @ 10
+    assert evaluate(QRELS, {"q": ["a"]}, "GWAP@10")["GWAP@10"] <= 1
+
+
+def test_the_same_class_may_be_defined_again():
+    gwap = sys.modules[type(GWAP).__module__]
+    known = DEFINED["GWAP"]
+    try:
+        importlib.reload(gwap)
+        assert DEFINED["GWAP"] is not known
+        assert define(new_measure()) == define(new_measure())
+    finally:
+        DEFINED["GWAP"] = known
+        DEFINED.pop("New", None)
+
+
+def test_no_host_name_of_ours_is_one_that_trec_eval_has():
+    """define() lets this package compute measures of trec_eval's under its names, if nobody translates them already."""
+    for measure in DEFINED.values():
+        for host in measure.HOST_NAMES:
+            for name in (host.name, host.name + host.cut, host.trec(10)):
+                with pytest.raises(ValueError, match=name):
+                    ir_measures.parse_trec_measure(name)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "allowed", "good", "bad"),
+    [
+        ({"above": 0, "below": 1}, "a number > 0 and < 1", [0.5, 1e-9], [0, 1, -1, 1.5]),
+        ({"low": 0, "high": 1}, "a number >= 0 and <= 1", [0, 1, 0.5], [-1e-9, 1.1]),
+        ({"low": 0}, "a number >= 0", [0, 1e300], [-1, float("inf"), 10**400, "1"]),
+        ({}, "a number", [-5, 0.5], [float("nan"), True]),
+    ],
+)
+def test_the_bounds_of_a_number(bounds, allowed, good, bad):
+    param = Param("number", desc="", **bounds)
+    assert param.allowed == allowed
+    assert [param.validate(value) for value in good + bad] == [True] * len(good) + [False] * len(bad)
+
+
+def by_trec_eval(name, qrels, run):
+    """Ask the C extension, which reads every digit; its answer has one name."""
+    evaluator = pytrec_eval_ext.RelevanceEvaluator(query_relevance=qrels, measures={name}, relevance_level=1)
+    (value,) = evaluator.evaluate(run)["q"].values()
+    return value
+
+
+LONG_QRELS = {"q": {f"d{n}": 1 for n in range(0, 40, 5)}}
+LONG_RUN = {"q": {f"d{n}": 50.0 - n for n in range(1, 40)}}
+"""8 relevant documents, 7 returned, at ranks 5, 10, … 35."""
+
+
+@pytest.mark.parametrize("level", [0.125, 0.12, 0.138, 0.003, 0.262, 0.2625, 0.263, 0.999, 1 / 3, 1e-7, 0, 1])
+def test_interpolated_precision_is_of_the_level_asked_for(level):
+    """trec_eval 9.0.8 asks for (long)(x · R + 0.9) relevant documents; here the n-th one is at rank 5n: n/5n."""
+    measure = parse(f"IPrec@{level!r}")
+    found = evaluate(LONG_QRELS, LONG_RUN, [measure, "IPrec@0.26", "IPrec@0.27"]).means[measure]
+    assert found == by_trec_eval(f"iprec_at_recall.{level:.20f}", LONG_QRELS, LONG_RUN)
+    assert found == (0.2 if int(level * 8 + 0.9) <= 7 else 0.0)
+
+
+def test_levels_of_recall_that_print_alike_are_told_apart():
+    qrels, run = {"q": dict.fromkeys("abcdefgh", 1)}, {"q": ["x", "a", "b", "y", "z", "c"]}
+    found = evaluate(qrels, run, "IPrec@0.26 IPrec@0.263").means
+    # 0.26 · 8 + 0.9 = 2.98: two of them, 2/3 at rank 3; 0.263 · 8 + 0.9 = 3.004: three of them, 3/6 at rank 6
+    assert list(found.values()) == [pytest.approx(2 / 3), 3 / 6]
+
+
+@pytest.mark.parametrize("beta", [1e-5, 0.5, 1, 2, 1e-300, 1e300, 0])
+def test_set_f_is_of_the_beta_asked_for(beta):
+    qrels, run = {"q": dict.fromkeys("abc", 1)}, {"q": ["a", "x"]}
+    p, r = 1 / 2, 1 / 3
+    wanted = (1 + beta) * p * r / (beta * p + r)
+    assert evaluate(qrels, run, f"SetF(beta={beta!r})").means == {parse(f"SetF(beta={beta!r})"): pytest.approx(wanted)}
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("IPrec@1.5", "IPrec: recall=1.5 is not allowed; give a number >= 0 and <= 1"),
+        ("IPrec@-0.1", "recall=-0.1 is not allowed"),
+        ("iprec_at_recall_1.5", "recall=1.5 is not allowed"),
+        ("SetF(beta=-1.0)", "SetF: beta=-1.0 is not allowed; give a number >= 0"),
+        ("SetF(beta=1e999)", "beta=inf is not allowed"),
+        ("P@9223372036854775808", "cutoff=9223372036854775808 is not allowed; give an int <= 9223372036854775807"),
+        (f"P(rel={10**400})@1", "is not allowed; give a number > 0"),
+        (f"GWAP(max_rel={10**400})@1", "is not allowed; give a number > 0"),
+    ],
+)
+def test_what_pytrec_eval_cannot_be_asked_for_is_refused(name, allowed):
+    with pytest.raises(ParamError, match=re.escape(allowed)):
+        parse(name)
+
+
+@pytest.mark.parametrize("rel", [10_001, 3_000_000_000, 9223372036854775808, 1e300])
+def test_a_rel_above_all_grades_finds_nothing(rel):
+    measures = [parse(name)(rel=rel) for name in ("P@5", "RR@10", "AP", "GWAP@5", "Bpref", "SetP", "NumRel")]
+    assert set(evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "b"]}, measures).means.values()) == {0.0}
+
+
+def test_judged_looks_at_no_grade():
+    assert evaluate({"q": {"a": 1.5, "b": -0.5}}, {"q": ["a", "x", "b"]}, "Judged@2 Judged@3").means == {
+        ir_measures.Judged @ 2: 1 / 2,
+        ir_measures.Judged @ 3: pytest.approx(2 / 3),
+    }

@@ -352,6 +352,7 @@ def test_the_module_is_a_drop_in():
 
 def test_a_new_measure_needs_no_second_edit(monkeypatch):
     monkeypatch.setitem(DEFINED, "FirstGrade", None)  # for its clean-up: define() fills it
+    del DEFINED["FirstGrade"]
 
     class _FirstGrade(RankingMeasure):
         """The grade of the first document. >>> 1  # a worked example."""

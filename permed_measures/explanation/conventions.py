@@ -108,7 +108,7 @@ AXES: dict[str, Axis] = {
         ),
         Axis(
             "unjudged",
-            "what happens to unjudged documents",
+            "what happens to unjudged documents, and to those of a negative grade",
             {
                 "kept": Choice("unjudged documents stay in the list, not relevant"),
                 "removed": Choice("unjudged documents are removed, then the list is cut", 1.0),

@@ -135,7 +135,8 @@ class Lists:
             else:
                 hits = [(place_of[doc_id], grade) for doc_id, grade in judged.items() if doc_id in place_of]
             places += [place for place, _ in hits]
-            grades += [grade for _, grade in hits]
+            # as an unjudged document: it gains nothing, and trec_eval -J takes it out of the list
+            grades += [grade if grade >= 0 else np.nan for _, grade in hits]
             doc_ids += ids
             scores.append(values)
             sizes.append(len(ids))
@@ -186,7 +187,7 @@ class Lists:
 
     @cached_property
     def unjudged(self) -> int:
-        """How many returned documents are not judged."""
+        """How many returned documents are not judged, or have a negative grade."""
         return int(np.isnan(self.rows.grade).sum())
 
     def tied(self, precision: int, depth: int | None) -> tuple[int, int, int]:

@@ -124,7 +124,6 @@ TOOLS: tuple[Tool, ...] = (
         COMPAT,
         *_TREC,
         settings={"queries": "both", "unjudged": "removed"},
-        remark="it removes documents with a negative grade too",
     ),
     *_tools(
         "trec_eval -M",
