@@ -18,7 +18,7 @@ from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run, ranking_of
-from permed_measures.measures import _host_names, checked, parse_all
+from permed_measures.measures import _host_names, checked, parse_all, trec_named
 from permed_measures.measures.base import lowest_relevant
 from permed_measures.ranking import Ranking, _as_float
 
@@ -118,7 +118,7 @@ class RelevanceEvaluator:
             rankings = [ranking.judged_only() for ranking in rankings]
         columns: dict[int, list[float]] = {}
         for index, measure in self._plan.by_kernel.items():
-            columns[index] = [measure.value(ranking) if ranking.ranked else 0.0 for ranking in rankings]
+            columns[index] = [measure.value(ranking) for ranking in rankings]
         delegated = delegate(
             list(self._plan.by_delegate.values()), [ranking for ranking in rankings if ranking.num_ret]
         )
@@ -242,14 +242,12 @@ def _shortest(number: str) -> str:
 
 def _ours(name: str) -> dict[str, Measure]:
     """Return the measures of ours that a name stands for, by the keys of their values."""
+    named = trec_named(name)
+    if named:
+        return dict(named)
     for stem, (measure, ours) in _host_names().items():
-        make = type(measure)
-        if name == stem:
-            return {name: make(**ours.params)}
-        cut = re.fullmatch(rf"{re.escape(stem + ours.cut)}(?:[._]([0-9]+(?:,[0-9]+)*))?", name)
-        if cut is not None:
-            cutoffs = _CUTOFFS if cut[1] is None else [int(cutoff) for cutoff in cut[1].split(",")]
-            return {ours.trec(cutoff): make(**ours.params, cutoff=cutoff) for cutoff in cutoffs}
+        if name == stem + ours.cut and "cutoff" in measure.SUPPORTED_PARAMS:
+            return {ours.trec(cutoff): type(measure)(**ours.params, cutoff=cutoff) for cutoff in _CUTOFFS}
     if "@" in name or "(" in name:
         return {str(measure): measure for measure in parse_all(name)}
     word = re.match(r"\w*", name)

@@ -21,20 +21,21 @@ NOT_GIVEN: Any = ParamInfo().default
 class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
     """A declared parameter: what it may be, its default, and one line of description.
 
-    ``kind`` is one of 'int', 'number', 'choice', 'flag', 'weights', 'gains'.
+    ``kind`` is one of 'int', 'number', 'share', 'choice', 'flag', 'weights', 'gains'.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (what a declaration says, all but one of them with defaults)
         self,
         kind: str,
         *,
         default: Any = None,  # noqa: ANN401  (of the parameter's own type)
         choices: tuple[str, ...] | None = None,
         above: float | None = None,
+        required: bool = False,
         desc: str,
     ) -> None:
         optional = {} if choices is None else {"choices": list(choices)}
-        super().__init__(dtype=None, required=False, default=default, desc=desc, **optional)
+        super().__init__(dtype=None, required=required, default=default, desc=desc, **optional)
         self.kind = kind
         self.allowed_choices = choices
         self.above = above
@@ -42,17 +43,15 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
     @property
     def allowed(self) -> str:
         """What may be given, in words."""
-        if self.kind == "choice":
-            return "one of " + ", ".join(map(repr, self.allowed_choices or ()))
-        if self.kind == "int":
-            return "an int >= 1"
-        if self.kind == "flag":
-            return "True or False"
-        if self.kind == "weights":
-            return "a dict of grade > 0 to weight in [0, 1], such as {1: 0.5, 2: 1.0}"
-        if self.kind == "gains":
-            return "a dict of grade to gain, such as {1: 1, 2: 5}"
-        return f"a number > {self.above}"
+        return {
+            "choice": "one of " + ", ".join(map(repr, self.allowed_choices or ())),
+            "int": "an int >= 1",
+            "flag": "True or False",
+            "number": "a number" if self.above is None else f"a number > {self.above}",
+            "share": "a number from 0 to 1",
+            "weights": "a dict of grade > 0 to weight in [0, 1], such as {1: 0.5, 2: 1.0}",
+            "gains": "a dict of grade to gain, such as {1: 1, 2: 5}",
+        }[self.kind]
 
     def check(self, value: Any) -> Any:  # noqa: ANN401  (of the parameter's own type)
         """Return the value in its one canonical form, or raise ValueError."""
@@ -112,6 +111,13 @@ def _check_number(param: Param, value: Any) -> int | float:  # noqa: ANN401  (ch
     return number
 
 
+def _check_share(_: Param, value: Any) -> int | float:  # noqa: ANN401  (checked here)
+    number = canonical(value)
+    if not 0 <= number <= 1:
+        raise ValueError(value)
+    return number
+
+
 def _check_choice(param: Param, value: Any) -> str:  # noqa: ANN401  (checked here)
     if value not in (param.allowed_choices or ()):
         raise ValueError(value)
@@ -144,6 +150,7 @@ def _check_gains(_: Param, value: Any) -> dict[float, float]:  # noqa: ANN401  (
 _CHECKS: dict[str, Callable[[Param, Any], Any]] = {
     "int": _check_int,
     "number": _check_number,
+    "share": _check_share,
     "choice": _check_choice,
     "flag": _check_flag,
     "weights": _check_weights,
@@ -151,6 +158,7 @@ _CHECKS: dict[str, Callable[[Param, Any], Any]] = {
 }
 
 CUTOFF = Param("int", desc="how many documents of the list are looked at; all of them when not given")
+NEEDED_CUTOFF = Param("int", required=True, desc="how many documents of the list are looked at")
 REL = Param("number", default=1, above=0, desc="the lowest grade that is relevant")
 
 
@@ -162,14 +170,23 @@ class HostName(NamedTuple):
     params: Mapping[str, Any] = MappingProxyType({})
     cut: str = "_cut"
     """What trec_eval-style names put before the cut-off: gwmap_cut_10, but coverage_10."""
+    at: str = "cutoff"
+    """The parameter that a number in a trec_eval-style name is for: 0.80 in rbp_0.80 is ``p``."""
+    numbers: tuple[float, ...] = ()
+    """What a name that needs a number means without one: unj is unj_5, unj_10 and unj_20."""
+    in_ranx: bool = True
+    """Whether ranx knows the name too; it cannot read some, such as those with 'rbp' in them."""
 
     def ranx(self, cutoff: int | None) -> str:
         """Return the name in ranx: gwmap@10."""
         return self.name if cutoff is None else f"{self.name}@{cutoff}"
 
-    def trec(self, cutoff: int | None) -> str:
-        """Return the trec_eval-style name: gwmap_cut_10."""
-        return self.name if cutoff is None else f"{self.name}{self.cut}_{cutoff}"
+    def trec(self, number: float | None) -> str:
+        """Return the trec_eval-style name: gwmap_cut_10, Rprec_mult_0.20."""
+        if number is None:
+            return self.name
+        written = str(number) if self.at == "cutoff" else f"{number:.2f}"
+        return f"{self.name}{self.cut}_{written if float(written) == number else number}"
 
     def display(self, cutoff: int | None) -> str:
         """Return the name a table shows: GW-MAP@10."""
@@ -189,6 +206,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     """ir_measures' own measure of this name, where we compute a measure that it already has."""
 
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    ZERO_WITHOUT: ClassVar[str] = "relevant"
+    """What a list must hold for a value other than 0: a 'relevant' document, a 'judged' one, or any 'returned' one."""
+    COUNTS_RETURNED: ClassVar[bool] = False
+    """Whether unjudged documents after the last judged one change the value."""
     kernel: ClassVar[Callable[..., float]]
     expression: ClassVar[Callable[..., Any] | None] = None
     """The kernel once more, over a RankingTable: for engines that hold more rows than this process."""
@@ -264,7 +285,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     def host_name(cls, params: Mapping[str, Any]) -> HostName | None:
         """Return the host name that stands for these parameters (the cut-off left out), if there is one."""
         given = {name: value for name, value in params.items() if name != cls.AT_PARAM}
-        return next((host for host in cls.HOST_NAMES if dict(host.params) == given), None)
+        named = (host for host in cls.HOST_NAMES if host.at == cls.AT_PARAM and dict(host.params) == given)
+        return next(named, None)
 
     @property
     def label(self) -> str:
