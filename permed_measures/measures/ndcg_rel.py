@@ -41,5 +41,9 @@ class _NDCGRel(RankingMeasure):
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {}
     kernel = staticmethod(ndcg_rel)
 
+    @property
+    def raising_helps(self) -> bool:
+        return False  # at its new rank there is less before it, against a higher ideal
+
 
 NDCGRel = define(_NDCGRel)
