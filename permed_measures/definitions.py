@@ -20,7 +20,8 @@ _STANDARD = {
     "Success": "1 if a relevant document is in the top k, else 0",
     "Bpref": "How seldom judged non-relevant documents stand before relevant ones; unjudged documents do not count",
     "infAP": "Average precision, estimated where only a sample of the pool is judged (grade -1: in the pool, unjudged)",
-    "IPrec": "The highest precision at any rank where the recall is at least the one given",
+    "IPrec": "The highest precision at any rank where the recall is at least the one given, as trec_eval up to 9.0.8 "
+    "rounds it; IPrecNearest rounds as 10.0 does",
     "SetP": "Relevant documents returned, divided by all returned",
     "SetR": "Relevant documents returned, divided by all relevant ones",
     "SetF": "The harmonic mean of SetP and SetR, weighted: (1 + beta) P R / (beta P + R), where beta is not squared",

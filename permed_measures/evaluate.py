@@ -68,7 +68,7 @@ class Plan:
     @property
     def deepest_cutoff(self) -> int | None:
         """The deepest cut-off that a measure has; None when none has one."""
-        cutoffs = [own_measure["cutoff"] for own_measure in self.by_kernel.values()]
+        cutoffs = [measure.arguments.get("cutoff") for measure in self.by_kernel.values()]
         cutoffs += [deepest(measure) for measure in self.by_delegate.values()]
         return max((cutoff for cutoff in cutoffs if cutoff is not None), default=None)
 
@@ -95,7 +95,10 @@ class Plan:
         A query that is missing from the run, or returns nothing, has the value 0. ``look`` sees every other ranking.
         """
         columns: list[list[float]] = [[] for _ in self.measures]
-        kernels = [(columns[index], type(m).kernel, m.arguments) for index, m in self.by_kernel.items()]
+        kernels = [
+            (columns[index], type(m).kernel, m.arguments, m.ZERO_WITHOUT != "returned")
+            for index, m in self.by_kernel.items()
+        ]
         ask_always = not zero_without_hits(self.by_delegate.values())
         rankings: list[Ranking] = []
         asked: list[int] = []
@@ -106,11 +109,11 @@ class Plan:
             if ranking is not None and look is not None:
                 look(ranking)
             if ranking is not None and ranking.ranked:
-                for column, kernel, arguments in kernels:
+                for column, kernel, arguments, _ in kernels:
                     column.append(kernel(ranking, **arguments))
-            else:  # every measure of ours is 0 where nothing judged was returned: one of the laws in tests/
-                for column, _, _ in kernels:
-                    column.append(0.0)
+            else:  # nothing judged was returned: 0 of every measure that says so, which is one of the laws in tests/
+                for column, kernel, arguments, zero in kernels:
+                    column.append(0.0 if zero or ranking is None else kernel(ranking, **arguments))
             if ranking is not None and (ranking.ranked or ask_always):
                 rankings.append(ranking)
                 asked.append(place)
@@ -126,7 +129,7 @@ class Plan:
 def _deepest(measure: RankingMeasure) -> int | None:
     if measure.LOOKS_PAST_CUTOFF or measure.arguments.get("judged_only"):
         return None
-    cutoff: int | None = measure["cutoff"]
+    cutoff: int | None = measure.arguments.get("cutoff")
     return cutoff
 
 

@@ -155,14 +155,20 @@ def test_our_names_have_the_values_of_the_definitions():
     )
 
 
-@pytest.mark.parametrize("stem", sorted(_host_names()))
+@pytest.mark.parametrize("stem", sorted(_host_names().keys() - set(THEIRS)))
 def test_every_name_of_ours_equals_evaluate(stem):
     qrels, run = corpus(7)
     measure, host = _host_names()[stem]
-    expected = evaluate(qrels, run, [type(measure)(**host.params, cutoff=4), type(measure)(**host.params)])
-    result = RelevanceEvaluator(qrels, [f"{stem}{host.cut}_4", stem]).evaluate(run)
-    for name, column in zip([f"{stem}{host.cut}_4", stem], expected.columns.values(), strict=True):
+    number = 4 if host.at == "cutoff" else 0.25
+    asked = {host.trec(number): type(measure)(**{**host.params, host.at: number})}
+    if not host.numbers:
+        asked[stem] = type(measure)(**host.params)
+    expected = evaluate(qrels, run, list(asked.values()))
+    result = RelevanceEvaluator(qrels, list(asked)).evaluate(run)
+    for name, column in zip(asked, expected.columns.values(), strict=True):
         assert {query_id: values[name] for query_id, values in result.items()} == column
+    if host.numbers:
+        assert set(RelevanceEvaluator(qrels, [stem]).evaluate(run)["q0"]) == {host.trec(n) for n in host.numbers}
 
 
 def test_the_relevance_level_is_the_rel_of_our_measures():
@@ -294,8 +300,20 @@ def test_float_grades_and_numpy_numbers():
     assert set(RelevanceEvaluator(qrels, {"ndcg_cut"}).evaluate(run)["q"]) == {
         f"ndcg_cut_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)
     }
-    with pytest.raises(InputError, match=r"'q', document 'B': grade 7.5: pytrec_eval computes G, ndcg_rel from whole"):
-        RelevanceEvaluator(qrels, {"ndcg_rel", "G", "map"})
+
+
+def test_graded_measures_are_exact_where_pytrec_eval_refuses():
+    run = {"q": {"b": 3.0, "x": 2.0, "a": 1.0}}
+    values = RelevanceEvaluator({"q": {"a": 2.5, "b": 1}}, {"ndcg_rel", "G", "Rndcg", "map"}).evaluate(run)["q"]
+    # b at rank 1, a at rank 3; ideal: a, b; DCG 1 and 1 + 2.5/2; IDCG 2.5 and 2.5 + 1/log2(3); cost 2.5, 3.5, 4.5
+    ideal, dcg = 2.5 + 1 / log2(3), 1 + 2.5 / 2
+    expected = {
+        "ndcg_rel": (1 / 2.5 + dcg / ideal) / 2,
+        "Rndcg": (1 / 2.5 + 1 / ideal) / 2,
+        "G": (1 / log2(2 + 2.5 - 1) + 2.5 / log2(2 + 4.5 - 3.5)) / 3.5,
+        "map": (1 / 1 + 2 / 3) / 2,
+    }
+    assert values == pytest.approx(expected)
 
 
 def test_grades_that_pytrec_eval_would_take_forever_for():

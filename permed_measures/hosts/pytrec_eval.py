@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
 from permed_measures.inputs import as_qrels, as_run, ranking_of
-from permed_measures.measures import _host_names, checked, parse_all
+from permed_measures.measures import _host_names, checked, parse, parse_all, trec_named
 from permed_measures.measures.base import lowest_relevant
 from permed_measures.ranking import Ranking, _as_float
 from permed_measures.references.pytrec_eval import own_evaluator
@@ -53,8 +53,8 @@ _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success"}
 _RECALL_LEVELS = {"iprec_at_recall", "11pt_avg"}
 _FACTORS = {"Rprec_mult", "set_F"}
-_GRADED = {"ndcg_rel", "Rndcg", "G"}
-"""Graded measures that are not computed here."""
+_GRADED = ("ndcg", "ndcg_cut", "ndcg_rel", "Rndcg", "G")
+"""Measures of pytrec_eval's that look at grades: where it cannot take them, they are computed here."""
 
 _THEIRS = frozenset(host.supported_measures)
 
@@ -64,7 +64,9 @@ _COUNTS = {"num_ret", "num_nonrel_judged_ret", "utility"}
 _FILLER = "permed_measures: a document that nobody returns"
 
 supported_measures: set[str] = {*_THEIRS} | {
-    name for stem, (_, ours) in _host_names().items() for name in (stem, stem + ours.cut)
+    name
+    for stem, (measure, ours) in _host_names().items()
+    for name in (stem, stem + ours.cut if "cutoff" in measure.SUPPORTED_PARAMS and ours.at == "cutoff" else stem)
 }
 
 
@@ -76,8 +78,8 @@ class RelevanceEvaluator:
     (``GWAP(max_rel=3)@10``). ``relevance_level`` is the ``rel`` of every measure of ours that has one.
 
     More is accepted than pytrec_eval does: every shape of qrels and run that ``evaluate()`` knows, numpy numbers, and
-    grades that are not whole. With such grades a binary measure looks at grade >= relevance_level, ``ndcg`` and
-    ``ndcg_cut`` are computed exactly, and the other graded measures are an InputError. A query that returns nothing is
+    grades that are not whole. With such grades a binary measure looks at grade >= relevance_level, and the graded ones
+    (``ndcg``, ``ndcg_cut``, ``ndcg_rel``, ``Rndcg``, ``G``) are computed exactly. A query that returns nothing is
     allowed: on some sets of names it ends the process in pytrec_eval, on others it is 0/0 (``11pt_avg``), here 0.
 
     >>> qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}
@@ -98,9 +100,8 @@ class RelevanceEvaluator:
         self._qrels = {query_id: grades for query_id, grades in as_qrels(query_relevance).items() if grades}
         judgements: Mapping[str, Mapping[str, Any]] = self._qrels
         if theirs and not _fit({grade for grades in self._qrels.values() for grade in grades.values()}):
-            ours |= _exact_ndcg(theirs)
-            theirs = {name for name in theirs if name.partition(".")[0] not in ("ndcg", "ndcg_cut")}
-            self._refuse_graded(theirs)
+            ours |= _exact(theirs)
+            theirs = {name for name in theirs if name.partition(".")[0] not in _GRADED}
             judgements = {
                 query_id: {doc_id: _binary(grade, level) for doc_id, grade in grades.items()}
                 for query_id, grades in self._qrels.items()
@@ -134,26 +135,13 @@ class RelevanceEvaluator:
             rankings = [ranking.judged_only() for ranking in rankings]
         columns: dict[int, list[float]] = {}
         for index, measure in self._plan.by_kernel.items():
-            columns[index] = [measure.value(ranking) if ranking.ranked else 0.0 for ranking in rankings]
+            columns[index] = [measure.value(ranking) for ranking in rankings]
         delegated = delegate(
             list(self._plan.by_delegate.values()), [ranking for ranking in rankings if ranking.num_ret]
         )
         for index, column in zip(self._plan.by_delegate, map(iter, delegated), strict=True):
             columns[index] = [next(column) if ranking.num_ret else 0.0 for ranking in rankings]
         return [columns[index] for index in range(len(self._names))]
-
-    def _refuse_graded(self, names: Iterable[str]) -> None:
-        graded = sorted(_GRADED.intersection(names))
-        if not graded:
-            return
-        for query_id, grades in self._qrels.items():
-            for doc_id, grade in grades.items():
-                if not _fit({grade}):
-                    msg = (
-                        f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: pytrec_eval computes "
-                        f"{', '.join(graded)} from whole grades up to {_MAX_GRADE:,} only; ask for ndcg, or give such"
-                    )
-                    raise InputError(msg)
 
 
 class _Patch(NamedTuple):
@@ -342,14 +330,12 @@ def _shortest(number: str) -> str:
 
 def _ours(name: str) -> list[tuple[str, Measure]]:
     """Return the measures of ours that a name stands for, each with the key of its values."""
+    named = trec_named(name)
+    if named:
+        return list(named.items())
     for stem, (measure, ours) in _host_names().items():
-        make = type(measure)
-        if name == stem:
-            return [(name, make(**ours.params))]
-        cut = re.fullmatch(rf"{re.escape(stem + ours.cut)}(?:[._]([0-9]+(?:,[0-9]+)*))?", name)
-        if cut is not None:
-            cutoffs = _CUTOFFS if cut[1] is None else [int(cutoff) for cutoff in cut[1].split(",")]
-            return [(ours.trec(cutoff), make(**ours.params, cutoff=cutoff)) for cutoff in cutoffs]
+        if name == stem + ours.cut and ours.at == "cutoff" and "cutoff" in measure.SUPPORTED_PARAMS:
+            return [(ours.trec(cutoff), type(measure)(**ours.params, cutoff=cutoff)) for cutoff in _CUTOFFS]
     if "@" in name or "(" in name:
         return [(str(measure), measure) for measure in parse_all(name)]
     word = re.match(r"\w*", name)
@@ -358,9 +344,9 @@ def _ours(name: str) -> list[tuple[str, Measure]]:
     raise ParamError(msg)
 
 
-def _exact_ndcg(names: Iterable[str]) -> dict[str, Measure]:
-    """Return our nDCG under pytrec_eval's names, for grades that pytrec_eval cannot take."""
-    found: dict[str, Measure] = {"ndcg": nDCG} if "ndcg" in names else {}
+def _exact(names: Collection[str]) -> dict[str, Measure]:
+    """Return our measures under pytrec_eval's names, for grades that pytrec_eval cannot take."""
+    found = {name: parse(name) for name in _GRADED if name in names and name != "ndcg_cut"}
     cutoffs = [int(name.partition(".")[2]) for name in names if name.startswith("ndcg_cut.")]
     if not cutoffs and "ndcg_cut" in names:
         cutoffs = list(_CUTOFFS)
