@@ -246,11 +246,11 @@ def test_the_names_of_the_table_are_those_of_the_classes():
         ("11pt_avg.0.2,0.5", r"these parameters are not read here; write ElevenPointAP\(rel=…, rounding=…\)"),
         ("G.1=3,2=9", "'G.1=3,2=9': G takes no parameters"),
         ("unj_2.5", "these parameters are not read here"),
-        ("rbp_1.5", "RBP: p=1.5 is not allowed; give a number from 0 to 1"),
+        ("rbp_1.5", "RBP: p=1.5 is not allowed; give a number >= 0 and <= 1"),
         ("utility@5", "Utility has no parameter 'cutoff'"),
         ("Unjudged", "Unjudged needs cutoff; write Unjudged@10"),
         ("IPrecNearest", "IPrecNearest needs recall; write IPrecNearest@0.1"),
-        ("IPrecNearest@1.5", "give a number from 0 to 1"),
+        ("IPrecNearest@1.5", "give a number >= 0 and <= 1"),
         ("relstring_5", "trec_eval has 'relstring_5', but it is text, not a value"),
     ],
 )
@@ -438,12 +438,13 @@ def test_define_refuses_a_name_that_is_taken_or_that_a_host_cannot_read(fields, 
 
 def test_the_same_class_may_be_defined_again():
     gwap = sys.modules[type(GWAP).__module__]
-    known = DEFINED["GWAP"]
+    known, before = DEFINED["GWAP"], dict(vars(gwap))
     try:
         importlib.reload(gwap)
         assert DEFINED["GWAP"] is not known
         assert define(new_measure()) == define(new_measure())
     finally:
+        vars(gwap).update(before)
         DEFINED["GWAP"] = known
         DEFINED.pop("New", None)
 

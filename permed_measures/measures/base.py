@@ -387,22 +387,23 @@ def same_class(one: type, other: type) -> bool:
 
 def _check_names(cls: type[RankingMeasure]) -> None:
     names = [cls.NAME, *cls.ALIASES]
-    hosts = [name for host in cls.HOST_NAMES for name in dict.fromkeys((host.name, host.name + host.cut))]
+    hosts = {name: host for host in cls.HOST_NAMES for name in (host.name, host.name + host.cut)}
     taken = _taken_names(cls)
     for name in names:
         if name in taken:
             _refuse_name(cls, name, f"it stands for {taken[name]}")
     folded = {name.casefold(): owner for name, owner in taken.items()}  # rr@10 is RR@10
-    for name in hosts:
+    for name, host in hosts.items():
         owner = folded.get(name.casefold())
         if owner is not None:
             _refuse_name(cls, name, f"it stands for {owner}")
-        reason = unreadable(name)
-        if "-" in name or re.search(r"_\d+$", name):
+        reason = unreadable(name) if host.in_ranx else ""
+        if not re.fullmatch(r"\w+", name) or re.search(r"_\d+$", name):
             reason = reason or "trec_eval-style names are of letters, digits and '_', and end in a cut-off only"
         if reason:
             _refuse_name(cls, name, reason)
-    again = next((name for name in [*names, *hosts] if [*names, *hosts].count(name) > 1), None)
+    known = [*names, *(host.name for host in cls.HOST_NAMES if host.name != cls.NAME)]
+    again = next((name for name in known if known.count(name) > 1), None)
     if again is not None:
         _refuse_name(cls, again, "the class has it twice")
 
