@@ -154,7 +154,7 @@ class Lists:
             rows = self._treated.get((key[0], True)) or self._without_duplicates(key[0])
             self._treated[key[0], True] = rows
             if not unjudged:
-                self._treated[key] = rows.kept(~np.isnan(rows.grade))
+                self._treated[key] = rows.kept(rows.grade >= 0)
         return self._treated[key]
 
     def _without_duplicates(self, duplicates: str) -> Rows:
@@ -186,8 +186,8 @@ class Lists:
 
     @cached_property
     def unjudged(self) -> int:
-        """How many returned documents are not judged."""
-        return int(np.isnan(self.rows.grade).sum())
+        """How many returned documents are not judged, or have a grade below 0, which trec_eval takes for the same."""
+        return int((~(self.rows.grade >= 0)).sum())
 
     def tied(self, precision: int, depth: int | None) -> tuple[int, int, int]:
         """Return how many documents of the top tie with another one, how many there are, and queries with a tie."""
@@ -272,7 +272,7 @@ class _Sorted:
         hit = ~np.isnan(grade)
         list_query = query
         if after:
-            hit &= rank <= reach
+            hit = (grade >= 0) & (rank <= reach)
             list_query = query[hit]
         query, rank, start, size = (part[hit] for part in (query, rank, start, size))
         grade = grade[hit]
