@@ -180,8 +180,8 @@ MUTATIONS = (
     Mutation(
         "judged_only keeps the ranks",
         "ranking.py",
-        "[(rank, grade) for rank, (_, grade) in enumerate(self.ranked, 1)]",
-        "list(self.ranked)",
+        "list(enumerate(kept, 1))",
+        "[hit for hit in self.ranked if hit[1] >= 0]",
     ),
     # GWAP
     Mutation(
@@ -315,7 +315,7 @@ MUTATIONS = (
     Mutation(
         "delegate: relevance level ignored",
         "delegate.py",
-        "level = 1 if threshold else max(1, math.ceil(self.rel))",
+        "level = 1 if threshold else min(max(1, math.ceil(self.rel)), _MAX_GRADE + 1)",
         "level = 1",
     ),
     Mutation("delegate: missed documents forgotten", "delegate.py", "enumerate(ranking.missed)", "enumerate([])"),

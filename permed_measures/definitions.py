@@ -9,6 +9,7 @@ from ir_measures import Measure
 
 from permed_measures.delegate import delegates
 from permed_measures.measures import own
+from permed_measures.measures.base import NOT_GIVEN
 
 _STANDARD = {
     "P": "Relevant documents in the top k, divided by k, also where fewer were returned",
@@ -22,13 +23,24 @@ _STANDARD = {
     "IPrec": "The highest precision at any rank where the recall is at least the one given",
     "SetP": "Relevant documents returned, divided by all returned",
     "SetR": "Relevant documents returned, divided by all relevant ones",
-    "SetF": "The harmonic mean of SetP and SetR, weighted by beta",
+    "SetF": "The harmonic mean of SetP and SetR, weighted: (1 + beta) P R / (beta P + R), where beta is not squared",
     "SetAP": "SetP times SetR",
     "NumRet": "How many documents were returned; with rel, how many relevant ones",
     "NumRel": "How many documents are relevant",
     "NumQ": "How many queries there are",
 }
 """What pytrec_eval computes, by ir_measures' names: what ir_measures says of AP is also true of AP within the list."""
+
+_GAINS = {"log2": "the gain is the grade (linear)", "exp-log2": "the gain is 2^grade - 1 (exponential)"}
+
+_ADDED = {
+    "SetF": r"""
+
+.. math:: \frac{(1 + \beta) P R}{\beta P + R}
+
+P is SetP and R is SetR; as in trec_eval, beta is not squared, so that the F_2 of most books is SetF(beta=4.0)."""
+}
+"""What ir_measures does not say of its measures, and matters to their values."""
 
 _EMPHASIS = re.compile(r"\*(\w(?:[^*]*\w)?)\*")
 
@@ -44,11 +56,13 @@ def plain(text: str) -> str:
 
 def description(measure: Measure) -> str:
     """Return the docstring of a measure, or of ours that computes it."""
-    return (inspect.getdoc(type(own(measure) or measure)) or "").strip()
+    return (inspect.getdoc(type(own(measure) or measure)) or "").strip() + _ADDED.get(measure.NAME, "")
 
 
 def definition(measure: Measure) -> str:
     """Say in a sentence what a measure is: ours for pytrec_eval's measures, else the first of its docstring.
+
+    Where there is a choice of gain, it is named.
 
     >>> from ir_measures import AP, ERR
     >>> definition(AP @ 10).partition(",")[2]
@@ -59,7 +73,13 @@ def definition(measure: Measure) -> str:
     if own(measure) is None and delegates(measure):
         return _STANDARD[measure.NAME]
     words = plain(" ".join(description(measure).partition("\n\n")[0].split()))
-    return re.split(r"(?<=\w\w[.)])\s", words, maxsplit=1)[0].strip().rstrip(".")
+    sentence = re.split(r"(?<=\w\w[.)])\s", words, maxsplit=1)[0].strip().rstrip(".")
+    return f"{sentence}; {_gain(measure)}" if "dcg" in measure.SUPPORTED_PARAMS else sentence
+
+
+def _gain(measure: Measure) -> str:
+    own_gains = "gains" in measure.SUPPORTED_PARAMS and measure["gains"] not in (NOT_GIVEN, None)
+    return _GAINS[measure["dcg"]] + (", after gains is applied to it" if own_gains else "")
 
 
 def formula(measure: Measure) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from importlib import import_module
 from itertools import compress
@@ -76,8 +77,25 @@ def _num_ret(measure: Measure) -> _Call:
 
 
 def _set_f(measure: Measure) -> _Call:
-    name = "set_F" if measure["beta"] == 1 else f"set_F_{measure['beta']}"
+    name = "set_F" if measure["beta"] == 1 else f"set_F_{_digits(measure['beta'])}"
     return _Call(name, answer="set_F", counts_returned=True)
+
+
+def _iprec(measure: Measure) -> _Call:
+    """Ask for the exact level; pytrec_eval's answer has two decimals, so levels with more are asked for one by one."""
+    answer = f"iprec_at_recall_{measure['recall']:.2f}"
+    if float(answer.rpartition("_")[2]) == measure["recall"]:
+        return _Call(answer)
+    return _Call(f"iprec_at_recall_{_digits(measure['recall'])}", answer=answer)
+
+
+def _digits(number: float) -> str:
+    """Write a number without an exponent: pytrec_eval takes 1e-05 for 1.
+
+    >>> _digits(1e-05), _digits(0.125), _digits(2)
+    ('0.00001', '0.125', '2.0')
+    """
+    return f"{Decimal(repr(float(number))):f}"
 
 
 _CALLS: dict[str, Callable[[Measure], _Call]] = {
@@ -90,7 +108,7 @@ _CALLS: dict[str, Callable[[Measure], _Call]] = {
     "Success": lambda m: _Call(f"success_{m['cutoff']}", depth=m["cutoff"], needs_missed=False),
     "Bpref": lambda _: _Call("bpref"),
     "infAP": lambda _: _Call("infAP"),
-    "IPrec": lambda m: _Call(f"iprec_at_recall_{m['recall']:.2f}"),
+    "IPrec": _iprec,
     "SetP": lambda m: _Call("set_relative_P" if m["relative"] else "set_P", counts_returned=True),
     "SetR": lambda _: _Call("set_recall"),
     "SetF": _set_f,
@@ -121,7 +139,7 @@ def deepest(measure: Measure) -> int | None:
 
 
 class _Invocation:
-    """One RelevanceEvaluator: pytrec_eval takes one relevance level and one beta at a time."""
+    """One RelevanceEvaluator: pytrec_eval takes one relevance level, one beta and one fine recall level at a time."""
 
     def __init__(self, rel: float, gains: dict[float, float] | None, *, judged_only: bool) -> None:
         self.rel = rel
@@ -132,6 +150,8 @@ class _Invocation:
     def evaluate(self, rankings: Sequence[Ranking]) -> Iterator[dict[str, float]]:
         """Yield pytrec_eval's answer for each ranking; an empty one where all its values are 0."""
         calls = self.calls.values()
+        if self.gains is not None:
+            rankings = [ranking.mapped(self.gains) for ranking in rankings]
         if self.judged_only:  # before anything is cut: a judged document moves up when unjudged ones are taken out
             rankings = [ranking.judged_only() for ranking in rankings]
         depths = [call.depth for call in calls]
@@ -146,9 +166,6 @@ class _Invocation:
         exact_length = any(call.counts_returned for call in calls)
         needs_missed = any(call.needs_missed for call in calls)
         judgements = [_named(ranking, depth, needs_missed=needs_missed) for ranking in rankings]
-        if self.gains is not None:
-            gains = self.gains
-            judgements = [{name: gains.get(grade, grade) for name, grade in judged.items()} for judged in judgements]
         grades = {grade for judged in judgements for grade in judged.values()}
         threshold = any(call.threshold for call in calls) or not _fit(grades)
         if threshold:
@@ -163,7 +180,7 @@ class _Invocation:
             str(number): _numbered(_length(ranking, depth, exact_length=exact_length))
             for number, ranking in enumerate(rankings)
         }
-        level = 1 if threshold else max(1, math.ceil(self.rel))
+        level = 1 if threshold else min(max(1, math.ceil(self.rel)), _MAX_GRADE + 1)  # no grade here is higher
         names = sorted({call.name for call in calls})
         answers = _evaluator(qrels, names, level).evaluate(run) if run else {}
         return (answers[query_id] for query_id in qrels)
@@ -216,8 +233,8 @@ def delegate(measures: Sequence[Measure], rankings: Sequence[Ranking]) -> list[l
         rel = 1 if rel is NOT_GIVEN else rel
         judged_only = bool(measure["judged_only"]) if "judged_only" in measure.SUPPORTED_PARAMS else False
         gains = _gains(measure)
-        beta = call.name if call.answer else None
-        key = (rel, judged_only, call.cut, beta, call.threshold, repr(gains))
+        alone = call.name if call.answer else None
+        key = (rel, judged_only, call.cut, alone, call.threshold, repr(gains))
         invocations.setdefault(key, _Invocation(rel, gains, judged_only=judged_only)).calls[index] = call
     for index, ours in by_kernel:
         columns[index] = [ours.value(ranking) for ranking in rankings]

@@ -17,7 +17,7 @@ from permed_measures.delegate import deepest, delegate, delegates, zero_without_
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
-from permed_measures.measures.base import RankingMeasure, lowest_relevant
+from permed_measures.measures.base import RankingMeasure, lowest_relevant, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import Ranking, order
@@ -117,22 +117,35 @@ def _deepest(measure: RankingMeasure) -> int | None:
 
 def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
     """Give ``rel`` to a measure that has a default for it and was not given one."""
-    info = measure.SUPPORTED_PARAMS.get("rel")
-    if min_relevance is None or info is None or "rel" in measure.params or not isinstance(info.default, (int, float)):
+    if min_relevance is None or not takes_threshold(measure):
         return measure
     return measure(rel=min_relevance)
 
 
+def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min_relevance") -> list[Measure]:
+    """Return each measure once; raise ParamError where two print alike and ``rel``, given to one of them, parts them.
+
+    >>> distinct(parse_all("AP AP(rel=1) P@1"), 1)
+    [AP, P@1]
+    """
+    once: dict[Measure, Measure] = {}
+    for measure in measures:
+        first = once.setdefault(measure, measure)
+        if rel is not None and _with_rel(first, rel) != _with_rel(measure, rel):
+            bare = measure if "rel" in first.params else first
+            msg = (
+                f"{written(first)} and {written(measure)} have one name, but are two measures with {name}={rel}: "
+                f"write {bare(rel=rel)} for {bare}"
+            )
+            raise ParamError(msg)
+    return list(once)
+
+
 def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str]) -> list[float]:
     """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            if type(grade) is not int:
-                msg = (
-                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
-                    "which takes whole grades only"
-                )
-                raise InputError(msg)
+    if measure.NAME == "Judged":  # it asks whether a document is judged, not how
+        qrels = {query_id: dict.fromkeys(grades, 0) for query_id, grades in qrels.items()}
+    _check_whole_grades(measure, qrels)
     asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
     judged, ordered = {}, {}
     # queries and documents by number: gdeval, which computes ERR, takes no other queries
@@ -149,6 +162,23 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
 
         raise ParamError(refusal(measure, error)) from error
     return [found.get(query_id, 0.0) for query_id in query_ids]
+
+
+_HIGHEST_GRADES = {"ERR": 4}
+"""Where the program that computes a measure of ir_measures stops: gdeval.pl, $MAX_JUDGMENT."""
+
+
+def _check_whole_grades(measure: Measure, qrels: Qrels) -> None:
+    highest = _HIGHEST_GRADES.get(measure.NAME, math.inf)
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            if type(grade) is not int or grade > highest:
+                takes = "whole grades only" if type(grade) is not int else f"grades up to {highest} only"
+                msg = (
+                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
+                    f"which takes {takes}"
+                )
+                raise InputError(msg)
 
 
 def _list_of(returned: Mapping[str, float] | Sequence[str]) -> Iterable[str]:
@@ -263,10 +293,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     >>> result["P@1"]
     1.0
     """
-    chosen, query_sets, known_profile = choose(measures, profile, queries)
-    if min_relevance is None and known_profile is not None:
-        min_relevance = known_profile.min_relevance
-    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+    chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     judged = as_qrels(qrels)
     plan = Plan(list(chosen), rel)
     _check_grades(plan, judged, known_profile)
@@ -282,7 +309,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     return Evaluation(
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
-        notes=_notes(judged, returned, look, rel, set(query_sets.values())),
+        notes=_notes(judged, returned, look, rel, query_sets, known_profile),
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
@@ -330,8 +357,9 @@ def choose(
     measures: str | Measure | Iterable[str | Measure] | None,
     profile: str | Path | Profile | None,
     queries: str | None,
-) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None]:
-    """Return measures with their labels, the query set of each, and the profile."""
+    min_relevance: float | None = None,
+) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None, float | None]:
+    """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
     if queries is not None and queries not in QUERY_SETS:
         msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
         raise ParamError(msg)
@@ -341,12 +369,15 @@ def choose(
     if profile is not None:
         known = load_profile(profile)
         labels = {entry.measure: entry.name for entry in known.entries}
-        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known
-    parsed = parse_all(measures or [])
+        lowest = known.min_relevance if min_relevance is None else min_relevance
+        rel = None if lowest is None else lowest_relevant(lowest, "min_relevance")
+        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known, rel
+    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+    parsed = distinct(parse_all(measures or []), rel)
     if not parsed:
         msg = "no measures given; name some, such as 'GWAP@10 P@1'"
         raise ParamError(msg)
-    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None
+    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
@@ -382,18 +413,29 @@ class _Look:
             self.tied += ranking.tied(depth)
 
 
-def _notes(qrels: Qrels, run: Returned, look: _Look, rel: float | None, query_sets: set[str]) -> list[str]:
+def _notes(  # noqa: PLR0913  (all that values rest on)
+    qrels: Qrels,
+    run: Returned,
+    look: _Look,
+    rel: float | None,
+    query_sets: Mapping[Measure, str],
+    profile: Profile | None,
+) -> list[str]:
     lowest = 1 if rel is None else rel
+    best = {query_id: max(grades.values(), default=0) for query_id, grades in qrels.items()}
     return Basis(
         only_run=Queries.of(query_id for query_id in run if query_id not in qrels),
         missing=Queries.of(query_id for query_id in qrels if query_id not in run),
-        nothing_relevant=Queries.of(q for q, grades in qrels.items() if max(grades.values(), default=0) < lowest),
+        nothing_relevant=Queries.of(query_id for query_id, grade in best.items() if grade < lowest),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
-        query_sets=query_sets,
+        query_sets=set(query_sets.values()),
         depth=look.depth,
         returned=look.returned,
         judged=look.judged,
         tied=look.tied,
+        measures=list(query_sets),
+        highest=max(best.values(), default=None),
+        top_grade=None if profile is None else profile.top_grade,
     ).notes()

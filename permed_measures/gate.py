@@ -16,8 +16,9 @@ from ir_measures import Measure
 
 from permed_measures.comparison import Comparison, compare
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.evaluate import Evaluation, evaluate
+from permed_measures.evaluate import Evaluation, distinct, evaluate
 from permed_measures.measures import parse
+from permed_measures.measures.base import written
 from permed_measures.notes import NEVER_MEET
 from permed_measures.profiles import Entry, Profile, load_profile
 from permed_measures.report.words import p_is
@@ -195,7 +196,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     notes: Sequence[str] = ()
     evaluation = comparison = None
     if entries:
-        measured = _profile_of(entries, known)
+        measured = _profile_of(entries, known, min_relevance)
         if baseline is None:
             evaluation = evaluate(qrels, run, profile=measured, min_relevance=min_relevance, queries=queries)
             notes = evaluation.notes
@@ -222,7 +223,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     checks += [_without_figure(condition, serving) for condition in unasked]
     if comparison is not None:
         checks += [_drop(comparison, measure, drop) for measure in comparison.measures]
-    stands_for = [f"{name} = {entry.measure}" for name, entry in entries.items() if name != str(entry.measure)]
+    stands_for = [f"{name} = {said}" for name, entry in entries.items() if name != (said := written(entry.measure))]
     return Gate(run_name, tuple(checks), (*stands_for, *notes))
 
 
@@ -296,13 +297,15 @@ def _is_figure(name: str) -> bool:
     return is_figure(name)
 
 
-def _profile_of(entries: Mapping[str, Entry], known: Profile | None) -> Profile:
+def _profile_of(entries: Mapping[str, Entry], known: Profile | None, min_relevance: float | None) -> Profile:
     """Return a profile of these measures, each once."""
     once: dict[Measure, Entry] = {}
     for entry in entries.values():
         once.setdefault(entry.measure, entry)
-    rel = None if known is None else known.min_relevance
-    return Profile("gate", "the measures of a gate", tuple(once.values()), min_relevance=rel)
+    rel = min_relevance if known is None or min_relevance is not None else known.min_relevance
+    distinct([entry.measure for entry in entries.values()], rel)
+    top = None if known is None else known.top_grade
+    return Profile("gate", "the measures of a gate", tuple(once.values()), min_relevance=rel, top_grade=top)
 
 
 def _value(

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from ir_measures import Measure
+
+from permed_measures.measures.base import RankingMeasure, takes_threshold, written
+
+_FEW_GRADES = 2
+"""On a scale that ends here, grade 1 is relevant to most people; on a longer one they differ."""
 _NAMED = 5
 NEVER_MEET = "no query is in both the qrels and the run"
 
@@ -50,6 +56,12 @@ class Basis(NamedTuple):
     returned: int
     judged: int
     tied: int = 0
+    measures: Sequence[Measure] = ()
+    """As they were asked for, before ``min_relevance`` is given to any."""
+    highest: float | None = None
+    """The highest grade of the qrels."""
+    top_grade: float | None = None
+    """The top of the scale that the profile is made for."""
 
     def notes(self) -> list[str]:
         """Say what is worth saying."""
@@ -59,7 +71,11 @@ class Basis(NamedTuple):
             notes.append(f"{NEVER_MEET}{why if self.only_run.number else ', which is empty: every value is 0'}")
         if self.min_relevance is not None:
             rest = "(min_relevance) wherever a measure does not say otherwise"
-            notes.append(f"relevant means grade >= {self.min_relevance} {rest}")
+            given = [m for m in self.measures if "rel" in m.params]
+            hidden = [written(m) for m in given if m.params["rel"] == m.SUPPORTED_PARAMS["rel"].default]
+            does = f", as {', '.join(hidden)} {'does' if len(hidden) == 1 else 'do'}" if hidden else ""
+            notes.append(f"relevant means grade >= {self.min_relevance} {rest}{does}")
+        notes += self._of_defaults()
         if self.only_run.number:
             counts = "counted as 0 where the mean runs over the run's queries"
             fate = counts if "run" in self.query_sets else "ignored"
@@ -76,8 +92,33 @@ class Basis(NamedTuple):
             notes.append(f"{_share(self.tied, self.returned)} {where} {ties}")
         if self.returned and self.judged < self.returned:
             share = _share(self.returned - self.judged, self.returned)
-            notes.append(f"{share} {where} are unjudged and count as not relevant")
+            notes.append(f"{share} {where} are unjudged and {self._fate_of_unjudged()}")
         return notes
+
+    def _of_defaults(self) -> list[str]:
+        """Say what a default means on these grades, where that may not be what people mean."""
+        notes = []
+        highest = 0 if self.highest is None else self.highest
+        if self.min_relevance is None and any(map(takes_threshold, self.measures)):
+            top = self.top_grade if highest <= _FEW_GRADES else highest
+            if top is not None and top > _FEW_GRADES:
+                notes.append(
+                    f"relevant means grade >= {self.lowest_relevant} wherever a measure does not say otherwise: grades "
+                    f"go up to {top:g}, and no threshold was given (min_relevance; in the shell --min-relevance)"
+                )
+        if highest >= self.lowest_relevant:
+            ours = [measure for measure in self.measures if isinstance(measure, RankingMeasure)]
+            notes += filter(None, [measure.note(highest) for measure in ours])
+        return notes
+
+    def _fate_of_unjudged(self) -> str:
+        """Say what becomes of unjudged documents: not the same in all measures."""
+        without = [m for m in self.measures if m.NAME == "Bpref" or m.params.get("judged_only")]
+        if not without:
+            return "count as not relevant"
+        if len(without) == len(self.measures):
+            return "are left out of the lists"
+        return f"count as not relevant, except for {', '.join(map(str, without))}: there they are left out of the lists"
 
 
 def _share(part: int, whole: int) -> str:

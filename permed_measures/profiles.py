@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.measures import parse
+from permed_measures.measures.base import written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,8 @@ class Profile:
     entries: tuple[Entry, ...]
     min_relevance: float | None = None
     targets: tuple[Target, ...] = ()
+    top_grade: float | None = None
+    """The top of the scale that grades are on; where it is long, a note says from which grade on they are relevant."""
     measures: tuple[Measure, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -54,21 +57,23 @@ class Profile:
             msg = f"profile {self.name!r} has no measures"
             raise ParamError(msg)
         names = [entry.name for entry in self.entries]
-        written = [str(entry.measure) for entry in self.entries]
-        for what, values in (("name", names), ("measure", written)):
+        prints = [str(entry.measure) for entry in self.entries]
+        for what, values in (("name", names), ("measure", prints)):
             again = next((value for value in values if values.count(value) > 1), None)
             if again is not None:
-                msg = f"profile {self.name!r}: the {what} {again!r} stands twice; each stands once"
+                same = {written(entry.measure) for entry in self.entries if str(entry.measure) == again}
+                hint = f" ({' and '.join(sorted(same))} are one, unless each has another rel)" if len(same) > 1 else ""
+                msg = f"profile {self.name!r}: the {what} {again!r} stands twice; each stands once{hint}"
                 raise ParamError(msg)
         object.__setattr__(self, "measures", tuple(entry.measure for entry in self.entries))
 
     def to_toml(self) -> str:
         """Return the text of a file that :func:`load_profile` reads as this profile."""
         lines = [f"name = {_toml_text(self.name)}", f"description = {_toml_text(self.description)}"]
-        if self.min_relevance is not None:
-            lines.append(f"min_relevance = {self.min_relevance!r}")
+        numbers = {"min_relevance": self.min_relevance, "top_grade": self.top_grade}
+        lines += [f"{name} = {number!r}" for name, number in numbers.items() if number is not None]
         for entry in self.entries:
-            lines += ["", "[[measures]]", f"measure = {_toml_text(str(entry.measure))}"]
+            lines += ["", "[[measures]]", f"measure = {_toml_text(written(entry.measure))}"]
             lines.append(f"name = {_toml_text(entry.name)}")
             if entry.queries != QUERY_SETS[0]:
                 lines.append(f"queries = {_toml_text(entry.queries)}")
@@ -122,9 +127,21 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
                 ),
             ),
             Profile(
+                "binary",
+                "binary grades: average precision, nDCG and recall over all relevant documents",
+                _entries(
+                    ("AP@10", "MAP@10"),
+                    ("nDCG@10", "NDCG@10"),
+                    ("P@1", "P@1"),
+                    ("R@10", "Recall@10"),
+                    ("RR", "MRR"),
+                ),
+            ),
+            Profile(
                 "llm-judged",
                 "relevance judged by a language model on a scale of 0 to 10; coverage over the queries of the run",
                 _llm_judged(),
+                top_grade=10,
             ),
             Profile(
                 "hybrid",
@@ -163,8 +180,9 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
 def load_profile(profile: str | Path | Profile) -> Profile:
     """Return a profile by name, or from a TOML file.
 
-    A file holds ``name``, ``description``, optionally ``min_relevance`` and ``queries``, and one ``[[measures]]`` table
-    per measure with ``measure``, optionally ``name`` (what is shown) and ``queries``. Targets are ``[[targets]]``
+    A file holds ``name``, ``description``, optionally ``min_relevance``, ``top_grade`` (of the scale) and ``queries``,
+    and one ``[[measures]]`` table per measure with ``measure``, optionally ``name`` (what is shown) and ``queries``.
+    Targets are ``[[targets]]``
     tables with ``name`` (what a measure is shown as, or a serving figure), ``target``, optionally ``excellent`` and
     ``lower_is_better``. :meth:`Profile.to_toml` writes such a file.
     """
@@ -211,7 +229,7 @@ def _toml_module() -> Any:  # noqa: ANN401  (a module)
     return tomllib
 
 
-_TABLE_KEYS = ("name", "description", "min_relevance", "queries", "measures", "targets")
+_TABLE_KEYS = ("name", "description", "min_relevance", "top_grade", "queries", "measures", "targets")
 _ENTRY_KEYS = ("measure", "name", "queries")
 _TARGET_KEYS = ("name", "target", "excellent", "lower_is_better")
 
@@ -227,14 +245,22 @@ def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
             msg = f'a [[measures]] table needs measure = "…"; found {dict(row)!r}'
             raise ParamError(msg)
         measure = parse(row["measure"])
-        entries.append(Entry(measure, str(row.get("name", measure)), _query_set(row.get("queries", queries))))
+        entries.append(Entry(measure, str(row.get("name", written(measure))), _query_set(row.get("queries", queries))))
     return Profile(
         str(table.get("name", stem)),
         str(table.get("description", "")),
         tuple(entries),
         min_relevance=table.get("min_relevance"),
+        top_grade=_number(table.get("top_grade")),
         targets=tuple(map(_target, _rows(table.get("targets", []), 'a target is a [[targets]] table with name = "…"'))),
     )
+
+
+def _number(value: Any) -> float | None:  # noqa: ANN401  (checked here)
+    if value is not None and type(value) not in (int, float):
+        msg = f"top_grade={value!r} is not allowed; give a number, the top of the scale of grades"
+        raise ParamError(msg)
+    return cast("float | None", value)
 
 
 def _rows(rows: Any, msg: str) -> list[Mapping[str, Any]]:  # noqa: ANN401  (checked here)

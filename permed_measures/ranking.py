@@ -94,9 +94,19 @@ class Ranking:
         return sum([grade >= rel for grade in self.judged])
 
     def judged_only(self) -> Ranking:
-        """Return the same ranking with the unjudged documents taken out of the list."""
-        renumbered = [(rank, grade) for rank, (_, grade) in enumerate(self.ranked, 1)]
+        """Return the same ranking without the unjudged documents, and without those of a negative grade.
+
+        A negative grade says that a document was looked for and not judged: ``trec_eval -J`` takes it out as well.
+        """
+        kept = [grade for _, grade in self.ranked if grade >= 0]
+        renumbered = list(enumerate(kept, 1))
         return Ranking(renumbered, judged=self.judged, num_ret=len(renumbered))
+
+    def mapped(self, gains: Mapping[float, float]) -> Ranking:
+        """Return the same ranking with other grades; one that ``gains`` does not name stays."""
+        ranked = [(rank, gains.get(grade, grade)) for rank, grade in self.ranked]
+        judged = [gains.get(grade, grade) for grade in self.judged]
+        return Ranking(ranked, judged=judged, num_ret=self.num_ret, ascending=self.ascending)
 
     def tied(self, cutoff: int | None) -> int:
         """How many of the top documents share their score with another document of the list."""

@@ -137,7 +137,7 @@ def _engine_for(
     datasets = any(is_parquet(path) and not Path(path).is_file() for path in paths)
     if run_format not in (None, PARQUET) or not (datasets or all(map(is_parquet, paths[1:]))):
         return None
-    labels, _, _ = choose(measures, options["profile"], options["queries"])
+    labels, *_ = choose(measures, options["profile"], options["queries"], options["min_relevance"])
     try:
         known = tables.known_measures()
     except HostError:

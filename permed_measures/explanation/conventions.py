@@ -116,11 +116,11 @@ AXES: dict[str, Axis] = {
         ),
         Axis(
             "unjudged",
-            "what happens to unjudged documents",
+            "what happens to unjudged documents, and to those of a negative grade",
             {
                 "kept": Choice("unjudged documents stay in the list, not relevant"),
-                "removed": Choice("unjudged documents are removed, those with a grade below 0 too; then the cut", 1.0),
-                "after": Choice("the list is cut, then unjudged documents are removed, grades below 0 too", 2.0),
+                "removed": Choice("unjudged documents are removed, then the list is cut", 1.0),
+                "after": Choice("the list is cut, then unjudged documents are removed", 2.0),
             },
         ),
         Axis("threshold", "the lowest grade that is relevant", {1: Choice("relevant from grade 1")}),

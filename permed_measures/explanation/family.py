@@ -514,7 +514,7 @@ class Values:
         kinds: dict[float, ties.Kind] = {}
 
         def kind(grade: float) -> ties.Kind:
-            if not grade >= 0:
+            if grade != grade:
                 return None if drop else -1
             if grade not in kinds:
                 kinds[grade] = self._kind(convention, grade)

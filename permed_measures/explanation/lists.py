@@ -135,7 +135,8 @@ class Lists:
             else:
                 hits = [(place_of[doc_id], grade) for doc_id, grade in judged.items() if doc_id in place_of]
             places += [place for place, _ in hits]
-            grades += [grade for _, grade in hits]
+            # as an unjudged document: it gains nothing, and trec_eval -J takes it out of the list
+            grades += [grade if grade >= 0 else np.nan for _, grade in hits]
             doc_ids += ids
             scores.append(values)
             sizes.append(len(ids))
@@ -154,7 +155,7 @@ class Lists:
             rows = self._treated.get((key[0], True)) or self._without_duplicates(key[0])
             self._treated[key[0], True] = rows
             if not unjudged:
-                self._treated[key] = rows.kept(rows.grade >= 0)
+                self._treated[key] = rows.kept(~np.isnan(rows.grade))
         return self._treated[key]
 
     def _without_duplicates(self, duplicates: str) -> Rows:
@@ -186,8 +187,8 @@ class Lists:
 
     @cached_property
     def unjudged(self) -> int:
-        """How many returned documents are not judged, or have a grade below 0, which trec_eval takes for the same."""
-        return int((~(self.rows.grade >= 0)).sum())
+        """How many returned documents are not judged, or have a negative grade."""
+        return int(np.isnan(self.rows.grade).sum())
 
     def tied(self, precision: int, depth: int | None) -> tuple[int, int, int]:
         """Return how many documents of the top tie with another one, how many there are, and queries with a tie."""
@@ -272,7 +273,7 @@ class _Sorted:
         hit = ~np.isnan(grade)
         list_query = query
         if after:
-            hit = (grade >= 0) & (rank <= reach)
+            hit &= rank <= reach
             list_query = query[hit]
         query, rank, start, size = (part[hit] for part in (query, rank, start, size))
         grade = grade[hit]

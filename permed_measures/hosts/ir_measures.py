@@ -15,6 +15,7 @@ from permed_measures.errors import HostError
 from permed_measures.evaluate import Plan, aggregate
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.measures import DEFINED, checked, own
+from permed_measures.measures.base import same_class
 
 KNOWN_VERSIONS = "0.4"
 NAME = "permed"
@@ -117,19 +118,14 @@ def register() -> None:
     _refuse_stranger("provider", NAME, provider_registry.get(NAME), provider)
     measure_registry.update(ours)
     provider_registry[NAME] = provider
-    providers[:] = [known for known in providers if not _same_class(known, provider)]
+    providers[:] = [known for known in providers if not same_class(type(known), PermedProvider)]
     # gdeval would take nDCG(dcg='exp-log2'): a Perl script that fails on most query ids and on grades above 4
     before = next((place for place, known in enumerate(providers) if known.NAME == "gdeval"), len(providers))
     providers.insert(before, provider)
 
 
-def _same_class(one: object, other: object) -> bool:
-    # by name: after a reload the class is another object of the same name
-    return (type(one).__module__, type(one).__qualname__) == (type(other).__module__, type(other).__qualname__)
-
-
 def _refuse_stranger(what: str, name: str, found: object | None, ours: object) -> None:
-    if found is not None and not _same_class(found, ours):
+    if found is not None and not same_class(type(found), type(ours)):
         owner = f"{type(found).__module__}.{type(found).__qualname__}"
         msg = f"ir_measures already has a {what} {name!r}, of {owner}; nothing was registered: remove it or rename it"
         raise HostError(msg)

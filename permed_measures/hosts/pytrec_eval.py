@@ -16,7 +16,7 @@ from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, suppo
 
 from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.evaluate import Plan
+from permed_measures.evaluate import Plan, distinct
 from permed_measures.inputs import as_qrels, as_run, ranking_of
 from permed_measures.measures import _host_names, checked, parse_all
 from permed_measures.measures.base import lowest_relevant
@@ -77,7 +77,7 @@ class RelevanceEvaluator:
         judged_docs_only_flag: bool = False,  # noqa: FBT001, FBT002  (pytrec_eval's signature)
     ) -> None:
         level = lowest_relevant(relevance_level, "relevance_level")
-        theirs, ours = _read(measures)
+        theirs, ours = _read(measures, level)
         self._judged_only = bool(judged_docs_only_flag)
         self._qrels = {query_id: grades for query_id, grades in as_qrels(query_relevance).items() if grades}
         judgements: Mapping[str, Mapping[str, Any]] = self._qrels
@@ -171,14 +171,14 @@ class _Theirs:
         return answers
 
 
-def _read(names: Iterable[str | Measure]) -> tuple[set[str], dict[str, Measure]]:
+def _read(names: Iterable[str | Measure], level: float) -> tuple[set[str], dict[str, Measure]]:
     """Part the names: pytrec_eval's, in the one form that it reads safely, and ours with the key of each value."""
     theirs: set[str] = set()
-    ours: dict[str, Measure] = {}
+    ours: list[tuple[str, Measure]] = []
     betas: set[str] = set()
     for name in [names] if isinstance(names, (str, Measure)) else names:
         if isinstance(name, Measure):
-            ours[str(name)] = checked(name)
+            ours.append((str(name), checked(name)))
         elif not isinstance(name, str):
             msg = f"a measure is given by name or as a measure, not as {type(name).__name__}"
             raise ParamError(msg)
@@ -190,11 +190,12 @@ def _read(names: Iterable[str | Measure]) -> tuple[set[str], dict[str, Measure]]
             theirs |= known
             betas |= {word for word in known if word.startswith("set_F.")}
         else:
-            ours.update(_ours(name))
+            ours += _ours(name)
     if len(betas) > 1:
         msg = f"{', '.join(sorted(betas))}: pytrec_eval computes one set_F at a time; make one evaluator for each"
         raise ParamError(msg)
-    return theirs, ours
+    distinct([measure for key, measure in ours if key == str(measure)], level, name="relevance_level")
+    return theirs, dict(ours)
 
 
 def _members(nickname: str) -> set[str]:
@@ -240,18 +241,18 @@ def _shortest(number: str) -> str:
     return f"{int(whole)}.{fraction}" if fraction else str(int(whole))
 
 
-def _ours(name: str) -> dict[str, Measure]:
-    """Return the measures of ours that a name stands for, by the keys of their values."""
+def _ours(name: str) -> list[tuple[str, Measure]]:
+    """Return the measures of ours that a name stands for, each with the key of its values."""
     for stem, (measure, ours) in _host_names().items():
         make = type(measure)
         if name == stem:
-            return {name: make(**ours.params)}
+            return [(name, make(**ours.params))]
         cut = re.fullmatch(rf"{re.escape(stem + ours.cut)}(?:[._]([0-9]+(?:,[0-9]+)*))?", name)
         if cut is not None:
             cutoffs = _CUTOFFS if cut[1] is None else [int(cutoff) for cutoff in cut[1].split(",")]
-            return {ours.trec(cutoff): make(**ours.params, cutoff=cutoff) for cutoff in cutoffs}
+            return [(ours.trec(cutoff), make(**ours.params, cutoff=cutoff)) for cutoff in cutoffs]
     if "@" in name or "(" in name:
-        return {str(measure): measure for measure in parse_all(name)}
+        return [(str(measure), measure) for measure in parse_all(name)]
     word = re.match(r"\w*", name)
     near = did_you_mean(word[0] if word else name, {*supported_measures, *supported_nicknames})
     msg = f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}"

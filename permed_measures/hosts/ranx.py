@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -24,7 +23,7 @@ from permed_measures.errors import HostError, InputError, ParamError, did_you_me
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.measures import _host_names, checked, parse
-from permed_measures.measures.base import RankingMeasure, canonical
+from permed_measures.measures.base import RankingMeasure, canonical, unreadable, written
 from permed_measures.ranking import Ranking, _as_float, order, rank, rank_list
 
 if TYPE_CHECKING:
@@ -160,15 +159,10 @@ def _untied(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dic
 
 def _bindable(name: str, measure: Measure | str, named: Mapping[str, Measure]) -> Measure:
     """Check a name and a measure of install()."""
-    if not re.fullmatch(r"[^\W\d][\w-]*", name):
-        reason = "a name is letters, digits, '_' and '-', and begins with a letter"
-    elif "-l" in name:
-        reason = "ranx reads '-l' within a name as a relevance level"
-    elif "rbp" in name:
-        reason = "ranx reads every name with 'rbp' in it as rank-biased precision"
-    elif name in named:
+    reason = unreadable(name)
+    if not reason and name in named:
         reason = f"it stands for {named[name]}; give another measure another name"
-    else:
+    if not reason:
         bound = parse(measure)
         if Plan([bound]).by_ir_measures:
             msg = (
@@ -262,6 +256,9 @@ def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1
         measure = measure(cutoff=k)
     filtered = rel_lvl > 1 and "rel" not in measure.SUPPORTED_PARAMS
     if rel_lvl > 1 and not filtered:
+        if measure.params.get("rel", rel_lvl) != rel_lvl:
+            msg = f"the name is bound to {written(measure)}, which has its own rel; leave out -l{rel_lvl}"
+            raise ParamError(msg)
         measure = measure(rel=rel_lvl)  # ranx passes 1 both for no level and for -l1: the measure's own rel stays
     plan = Plan([checked(measure)])
     rankings = _rankings(qrels, run, plan.depth, rel_lvl if filtered else None)

@@ -220,9 +220,28 @@ def parse_trec_name(name: str) -> list[Measure]:
             return [type(measure)(**host.params, cutoff=int(k)) for k in cut[1].split(",")]
     try:
         with redirect_stdout(sys.stderr):  # it prints what it skips of "official" and the like
-            return [checked(measure) for measure in ir_measures.parse_trec_measure(name)]
+            found = ir_measures.parse_trec_measure(name)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return []  # ir_measures raises whatever its parser runs into
+    return [checked(measure) for measure in found]
+
+
+_LONG = 2**63 - 1
+"""The highest cut-off that pytrec_eval can read."""
+
+_BOUNDED = {
+    ("IPrec", "recall"): Param("number", low=0, high=1, desc="the recall to reach"),
+    ("SetF", "beta"): Param("number", low=0, desc="how much more recall weighs than precision"),
+}
+"""Numbers of ir_measures' measures that have bounds which it does not declare."""
+
+
+def _check_bounds(measure: str, name: str, value: Any) -> None:  # noqa: ANN401  (checked here)
+    try:
+        _BOUNDED[measure, name].check(value)
+    except ValueError:
+        msg = f"{measure}: {name}={value!r} is not allowed; give {_BOUNDED[measure, name].allowed}"
+        raise ParamError(msg) from None
 
 
 def checked(measure: Measure) -> Measure:
@@ -237,11 +256,14 @@ def checked(measure: Measure) -> Measure:
         if info is None:
             msg = f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}"
             raise ParamError(msg)
-        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int >= 1"
+        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LONG):
+            allowed = f"<= {_LONG}" if isinstance(value, int) and value > 1 else ">= 1"
+            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int {allowed}"
             raise ParamError(msg)
         if name == "rel":
             lowest_relevant(value, f"{measure.NAME}: rel")
+        elif (measure.NAME, name) in _BOUNDED:
+            _check_bounds(measure.NAME, name, value)
         elif not info.validate(value):
             one_of = info.choices is not NOT_GIVEN
             allowed = f"one of {info.choices}" if one_of else f"a value of type {info.dtype.__name__}"

@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ir_measures import Measure, ParamInfo
+from ir_measures.measures import registry
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.ranking import Grades, Ranking
@@ -21,23 +25,30 @@ NOT_GIVEN: Any = ParamInfo().default
 class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
     """A declared parameter: what it may be, its default, and one line of description.
 
-    ``kind`` is one of 'int', 'number', 'choice', 'flag', 'weights', 'gains'.
+    ``kind`` is one of 'int', 'number', 'choice', 'flag', 'weights', 'gains'. A number may have bounds: ``low`` and
+    ``high`` are allowed themselves, ``above`` and ``below`` are not.
+
+    >>> Param("number", above=0, high=1, desc="a share").allowed
+    'a number > 0 and <= 1'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all but the kind by name)
         self,
         kind: str,
         *,
         default: Any = None,  # noqa: ANN401  (of the parameter's own type)
         choices: tuple[str, ...] | None = None,
         above: float | None = None,
+        below: float | None = None,
+        low: float | None = None,
+        high: float | None = None,
         desc: str,
     ) -> None:
         optional = {} if choices is None else {"choices": list(choices)}
         super().__init__(dtype=None, required=False, default=default, desc=desc, **optional)
         self.kind = kind
         self.allowed_choices = choices
-        self.above = above
+        self.bounds = {">": above, ">=": low, "<": below, "<=": high}
 
     @property
     def allowed(self) -> str:
@@ -52,7 +63,8 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
             return "a dict of grade > 0 to weight in [0, 1], such as {1: 0.5, 2: 1.0}"
         if self.kind == "gains":
             return "a dict of grade to gain, such as {1: 1, 2: 5}"
-        return f"a number > {self.above}"
+        bounds = [f"{sign} {bound}" for sign, bound in self.bounds.items() if bound is not None]
+        return f"a number {' and '.join(bounds)}".rstrip()
 
     def check(self, value: Any) -> Any:  # noqa: ANN401  (of the parameter's own type)
         """Return the value in its one canonical form, or raise ValueError."""
@@ -82,6 +94,16 @@ def canonical(number: Any) -> int | float:  # noqa: ANN401  (any real number, nu
     return int(as_float) if as_float.is_integer() else as_float
 
 
+def _within_floats(number: Any) -> int | float:  # noqa: ANN401  (any real number)
+    """Return the canonical number; one that no float can hold is a ValueError too: engines and C have no other."""
+    found = canonical(number)
+    try:
+        float(found)
+    except OverflowError:
+        raise ValueError(number) from None
+    return found
+
+
 def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (checked here)
     """Return the lowest grade that is relevant, or raise ParamError; ``name`` is what the caller calls it.
 
@@ -89,7 +111,7 @@ def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (che
     2
     """
     try:
-        number = canonical(grade)
+        number = _within_floats(grade)
     except ValueError:
         number = 0
     if number <= 0:
@@ -106,10 +128,18 @@ def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
 
 
 def _check_number(param: Param, value: Any) -> int | float:  # noqa: ANN401  (checked here)
-    number = canonical(value)
-    if param.above is not None and not number > param.above:
+    number = _within_floats(value)
+    if any(bound is not None and not _COMPARE[sign](number, bound) for sign, bound in param.bounds.items()):
         raise ValueError(value)
     return number
+
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
 
 
 def _check_choice(param: Param, value: Any) -> str:  # noqa: ANN401  (checked here)
@@ -154,6 +184,34 @@ CUTOFF = Param("int", desc="how many documents of the list are looked at; all of
 REL = Param("number", default=1, above=0, desc="the lowest grade that is relevant")
 
 
+def written(measure: Measure, params: Mapping[str, Any] | None = None) -> str:
+    """Write a measure with all the parameters that it was given, also those that say the default.
+
+    Two measures that differ only in these print alike and are equal: ``GWAP(rel=1)`` is ``GWAP``, until a
+    ``min_relevance`` gives a ``rel`` to those that have none.
+
+    >>> from ir_measures import AP
+    >>> str(AP(rel=1) @ 10), written(AP(rel=1) @ 10)
+    ('AP@10', 'AP(rel=1)@10')
+    """
+    known = measure.params if params is None else params
+    # ir_measures leaves out dict entries whose key equals their value; here every entry is printed
+    given = ",".join(f"{name}={_plain(value)!r}" for name, value in known.items() if name != measure.AT_PARAM)
+    at = f"@{known[measure.AT_PARAM]}" if measure.AT_PARAM in known else ""
+    return f"{measure.NAME}({given}){at}" if given else f"{measure.NAME}{at}"
+
+
+def takes_threshold(measure: Measure) -> bool:
+    """Whether a ``min_relevance`` is the ``rel`` of this measure: it has one by default, and was not given one."""
+    info = measure.SUPPORTED_PARAMS.get("rel")
+    return info is not None and isinstance(info.default, (int, float)) and "rel" not in measure.params
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  (of a parameter's own type)
+    """Make 1 of numpy's int64(1), which prints as a call of numpy."""
+    return value.item() if hasattr(value, "item") else value
+
+
 class HostName(NamedTuple):
     """A measure's name where parameters cannot be written: in ranx and in trec_eval-style names."""
 
@@ -196,13 +254,13 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     def __init__(self, **params: Any) -> None:  # noqa: ANN401  (checked against SUPPORTED_PARAMS)
         super().__init__(**self._checked(params))
         self.validated = True
-        self._print = self._printed()
+        self._print = written(self, self._not_default(self.params))
         self._hash = hash(self._print)
         self.arguments = {name: self[name] for name in self.SUPPORTED_PARAMS}
 
     @classmethod
     def _checked(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters in declared order and canonical form, those that say the default left out."""
+        """Return the given parameters in declared order and canonical form; None stands for one that is not given."""
         for name in params:
             if name not in cls.SUPPORTED_PARAMS:
                 msg = f"{cls.NAME} has no parameter {name!r}.{did_you_mean(name, cls.SUPPORTED_PARAMS)}"
@@ -217,15 +275,11 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
             except (ValueError, TypeError):
                 msg = f"{cls.NAME}: {name}={value!r} is not allowed; give {param.allowed}"
                 raise ParamError(msg) from None
-            if checked[name] == param.default:
-                del checked[name]
         return checked
 
-    def _printed(self) -> str:
-        # ir_measures leaves out dict entries whose key equals their value; here every entry is printed
-        given = ",".join(f"{name}={value!r}" for name, value in self.params.items() if name != self.AT_PARAM)
-        at = f"@{self.params[self.AT_PARAM]}" if self.AT_PARAM in self.params else ""
-        return f"{self.NAME}({given}){at}" if given else f"{self.NAME}{at}"
+    @classmethod
+    def _not_default(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in params.items() if value != cls.SUPPORTED_PARAMS[name].default}
 
     def __repr__(self) -> str:
         return self._print
@@ -250,6 +304,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         """Return the condition under which ``check_grades`` may object to a grade of a table; None for never."""
         return None
 
+    def note(self, highest: float) -> str:  # noqa: ARG002  (for subclasses)
+        """Say what a reader should know where no grade is above ``highest``; nothing for nothing."""
+        return ""
+
     @property
     def raising_helps(self) -> bool:
         """Whether exchanging a relevant document with a non-relevant one above it can never lower the value."""
@@ -263,7 +321,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     @classmethod
     def host_name(cls, params: Mapping[str, Any]) -> HostName | None:
         """Return the host name that stands for these parameters (the cut-off left out), if there is one."""
-        given = {name: value for name, value in params.items() if name != cls.AT_PARAM}
+        given = {name: value for name, value in cls._not_default(params).items() if name != cls.AT_PARAM}
         return next((host for host in cls.HOST_NAMES if dict(host.params) == given), None)
 
     @property
@@ -284,7 +342,11 @@ DEFINED: dict[str, RankingMeasure] = {}
 
 
 def define(cls: type[MeasureT]) -> MeasureT:
-    """Check a measure's class and make it known; what is written there is all that a measure needs."""
+    """Check a measure's class and make it known; what is written there is all that a measure needs.
+
+    A name that another measure has, or that a host cannot read, is a ParamError. The same class may be defined again,
+    as a reload does.
+    """
     declared = set(cls.SUPPORTED_PARAMS)
     for role, function in (("kernel", cls.kernel), ("expression", cls.expression)):
         if function is None:
@@ -298,10 +360,78 @@ def define(cls: type[MeasureT]) -> MeasureT:
     if not (cls.__doc__ or "").strip() or ">>>" not in (cls.__doc__ or ""):
         msg = f"{cls.__name__}: a measure needs a docstring with a worked example"
         raise TypeError(msg)
+    _check_names(cls)
     cls.__name__ = cls.NAME  # ir_measures registers and prints measures by it
     measure = cls()
     DEFINED[cls.NAME] = measure
     return measure
+
+
+def same_class(one: type, other: type) -> bool:
+    """Whether two classes are one, perhaps from before and after a reload: of the same name in the same module."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def _check_names(cls: type[RankingMeasure]) -> None:
+    names = [cls.NAME, *cls.ALIASES]
+    hosts = [name for host in cls.HOST_NAMES for name in dict.fromkeys((host.name, host.name + host.cut))]
+    taken = _taken_names(cls)
+    for name in names:
+        if name in taken:
+            _refuse_name(cls, name, f"it stands for {taken[name]}")
+    folded = {name.casefold(): owner for name, owner in taken.items()}  # rr@10 is RR@10
+    for name in hosts:
+        owner = folded.get(name.casefold())
+        if owner is not None:
+            _refuse_name(cls, name, f"it stands for {owner}")
+        reason = unreadable(name)
+        if "-" in name or re.search(r"_\d+$", name):
+            reason = reason or "trec_eval-style names are of letters, digits and '_', and end in a cut-off only"
+        if reason:
+            _refuse_name(cls, name, reason)
+    again = next((name for name in [*names, *hosts] if [*names, *hosts].count(name) > 1), None)
+    if again is not None:
+        _refuse_name(cls, again, "the class has it twice")
+
+
+def _taken_names(cls: type[RankingMeasure]) -> dict[str, str]:
+    """Return the names that a class may not have, each with what it stands for."""
+    taken = {}
+    if not cls.__module__.startswith(f"{__package__}."):  # this package has measures of trec_eval's under its names
+        taken = {name: f"trec_eval's {name}" for name in _trec_eval_names()}
+    for name, known in registry.items():
+        if not same_class(type(known), cls) and type(known) is not type(cls.HOST_MEASURE):
+            taken[name] = f"ir_measures' {known}"
+    for known in DEFINED.values():
+        if not same_class(type(known), cls):
+            hosts = [name for host in known.HOST_NAMES for name in (host.name, host.name + host.cut)]
+            taken |= dict.fromkeys([known.NAME, *known.ALIASES, *hosts], f"{known} of {type(known).__module__}")
+    return taken
+
+
+@lru_cache(maxsize=1)
+def _trec_eval_names() -> frozenset[str]:
+    try:
+        trec_eval = import_module("pytrec_eval_ext")  # without pytrec_eval, which imports numpy
+    except ImportError:
+        trec_eval = import_module("pytrec_eval")
+    return frozenset({*trec_eval.supported_measures, *trec_eval.supported_nicknames})
+
+
+def unreadable(name: str) -> str:
+    """Say why ranx cannot read a name, which it does by looking for parts of it; nothing where it can."""
+    if not re.fullmatch(r"[^\W\d][\w-]*", name):
+        return "a name is letters, digits, '_' and '-', and begins with a letter"
+    if "-l" in name:
+        return "ranx reads '-l' within a name as a relevance level"
+    if "rbp" in name:
+        return "ranx reads every name with 'rbp' in it as rank-biased precision"
+    return ""
+
+
+def _refuse_name(cls: type[RankingMeasure], name: str, reason: str) -> None:
+    msg = f"{cls.__module__}.{cls.__qualname__}: the name {name!r} cannot be used: {reason}; choose another one"
+    raise ParamError(msg)
 
 
 def grade_error(query_id: str, grades: Grades, wrong: Iterable[float], advice: str) -> InputError:

@@ -30,7 +30,8 @@ class _Coverage(RankingMeasure):
 
     In {0, 1}; 0 when nothing relevant is returned. The same number as trec_eval's ``success`` and ranx's ``hit_rate``;
     what source systems average over *the queries of the run* is asked for with ``evaluate(…, queries='run')``.
-    OpenSearch calls the judged share of a list "coverage": that is ir_measures' ``Judged``, not this measure.
+    Others mean something else by the name: FreshStack and CoverageBench call nugget recall "Coverage", which is
+    ir_measures' ``StRecall``; OpenSearch calls the judged share of a list so, which is its ``Judged``.
 
     >>> qrels, run = {"p": {"a": 1}, "q": {"b": 2}}, {"p": ["x", "a"], "q": ["x", "y"]}
     >>> from permed_measures import evaluate

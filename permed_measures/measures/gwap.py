@@ -141,6 +141,16 @@ class _GWAP(RankingMeasure):
             )
             raise grade_error(query_id, grades, [highest], advice)
 
+    def note(self, highest: float) -> str:
+        max_rel = self["max_rel"]
+        chosen = "max_rel" in self.params or self["weights"] is not None
+        if chosen or highest >= max_rel or self["norm"] == "ideal":
+            return ""
+        return (
+            f"no grade reaches max_rel={max_rel} of {self}: the highest is {highest:g}, and a perfect ranking scores "
+            f"at most {highest / max_rel:.4g}; if {highest:g} is the top of your scale, write {self(max_rel=highest)}"
+        )
+
     def suspect_grades(self, grade: Any) -> Any:  # noqa: ANN401  (an expression)
         if self["weights"] is not None:
             return (grade >= float(self["rel"])) & ~grade.is_in([float(known) for known in self["weights"]])

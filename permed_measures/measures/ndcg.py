@@ -35,14 +35,11 @@ def ndcg(
     judged_only: bool,
 ) -> float:
     """DCG of the list divided by the DCG of all judged documents in the best order."""
+    if gains is not None:
+        ranking = ranking.mapped(gains)
     if judged_only:
         ranking = ranking.judged_only()
-    grades: list[float] = ranking.grades
-    hits = ranking.hits(cutoff)
-    if gains is not None:
-        grades = sorted((gains.get(grade, grade) for grade in grades), reverse=True)
-        hits = [(rank, gains.get(grade, grade)) for rank, grade in hits]
-    return dcg_ratio(hits, grades[:cutoff], dcg)
+    return dcg_ratio(ranking.hits(cutoff), ranking.grades[:cutoff], dcg)
 
 
 def dcg_ratio(hits: list[tuple[int, float]], ideal: list[float], dcg: str) -> float:
@@ -85,7 +82,7 @@ def ndcg_expression(
 ) -> nw.Expr:
     """Write the same over a table."""
     grade = table.grade if gains is None else table.mapped(table.grade, gains, otherwise=table.grade)
-    gain, place, rank = table.gain(grade, dcg), table.place(grade), table.ranks(judged_only=judged_only)
+    gain, place, rank = table.gain(grade, dcg), table.place(grade), table.ranks(judged_only=judged_only, grade=grade)
     return table.ratio(
         table.sum_hits(gain / table.discount(rank), (grade > 0) & table.within(cutoff, rank)),
         table.sum_judged(gain / table.discount(place), (grade > 0) & table.within(cutoff, place)),
@@ -95,11 +92,12 @@ def ndcg_expression(
 class _NDCG(RankingMeasure):
     r"""Discounted cumulative gain as a share of the best that the judged documents allow.
 
-    .. math:: \frac{DCG}{IDCG}, \qquad DCG = \sum_{i \le k} \frac{2^{g_i} - 1}{\log_2 (i + 1)}
+    .. math:: \frac{DCG}{IDCG}, \qquad DCG = \sum_{i \le k} \frac{g_i}{\log_2 (i + 1)}
 
-    With ``dcg='log2'`` the gain is the grade itself. The ideal is the DCG@k of all judged documents in descending order
-    of grade; a negative grade gains nothing. In [0, 1]; 0 when nothing is relevant. Exact for any query id, and any
-    grade, floats included, where gdeval rounds to 5 decimals and stops at grade 4.
+    The gain is the grade itself (``dcg='log2'``, linear); with ``dcg='exp-log2'`` it is 2^g - 1 (exponential). The
+    ideal is the DCG@k of all judged documents in descending order of grade; a negative grade gains nothing. In [0,
+    1]; 0 when nothing is relevant. Exact for any query id, and any grade, floats included, where gdeval rounds to 5
+    decimals and stops at grade 4.
 
     >>> from ir_measures import nDCG
     >>> from permed_measures import evaluate
@@ -118,7 +116,7 @@ class _NDCG(RankingMeasure):
         "cutoff": CUTOFF,
         "dcg": Param("choice", default="log2", choices=GAINS, desc="gain = grade, or gain = 2^grade - 1"),
         "gains": Param("gains", desc="a gain for each grade, applied before anything else"),
-        "judged_only": Param("flag", default=False, desc="leave unjudged documents out of the list"),
+        "judged_only": Param("flag", default=False, desc="take unjudged documents and negative grades out of the list"),
     }
     kernel = staticmethod(ndcg)
     expression = staticmethod(ndcg_expression)

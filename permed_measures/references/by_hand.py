@@ -97,10 +97,13 @@ def _ap(grades: Grades, ranking: list[str], params: Params) -> float:
     return _ap_sum(grades, ranking, params) / num_rel if num_rel else 0.0
 
 
-def _gain(grade: float, params: Params) -> float:
+def _mapped(grade: float, params: Params) -> float:
     gains = params.get("gains")
-    if gains is not None and grade in gains:
-        grade = gains[grade]
+    return grade if gains is None or grade not in gains else float(gains[grade])
+
+
+def _gain(grade: float, params: Params) -> float:
+    grade = _mapped(grade, params)
     if grade <= 0:
         return 0.0
     return 2.0**grade - 1.0 if params["dcg"] == "exp-log2" else float(grade)
@@ -199,8 +202,8 @@ def _find(name: str, params: Params) -> Computation | None:
         values = {}
         for query_id, grades in qrels.items():
             ranking = trec_order(run.get(query_id, {}))
-            if params.get("judged_only"):
-                ranking = [doc_id for doc_id in ranking if doc_id in grades]
+            if params.get("judged_only"):  # trec_eval -J: neither unjudged documents nor negative grades
+                ranking = [doc_id for doc_id in ranking if doc_id in grades and _mapped(grades[doc_id], params) >= 0]
             values[query_id] = _MEASURES[name](grades, ranking, params)
         return values
 

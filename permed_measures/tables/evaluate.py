@@ -13,7 +13,6 @@ from ir_measures import Measure
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Plan, choose
 from permed_measures.measures import own
-from permed_measures.measures.base import lowest_relevant
 from permed_measures.profiles import Profile
 from permed_measures.tables.engines import rank_run, with_plain_names
 from permed_measures.tables.inputs import (
@@ -130,10 +129,7 @@ class Pipeline:
         """Understand what :func:`evaluate_tables` is given; ``places`` is what messages call the two tables."""
         check_choice("duplicates", duplicates, DUPLICATES)
         check_choice("nan_scores", nan_scores, NAN_SCORES)
-        labels, query_sets, known_profile = choose(measures, profile, queries)
-        if min_relevance is None and known_profile is not None:
-            min_relevance = known_profile.min_relevance
-        rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
+        labels, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
         plan = Plan(list(labels), rel)
         if row_order is not None and duplicates != "first":
             msg = f"row_order={row_order!r} is for duplicates='first'; duplicates={duplicates!r} asks for no order"

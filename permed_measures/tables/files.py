@@ -76,9 +76,13 @@ def _check_grades(pipeline: Pipeline, place: str) -> None:
     try:
         pipeline.check_grades()
     except InputError as error:
-        ((highest,),) = fetch(pipeline.qrels.rows.select(nw.col(GRADE).max()))
-        advised = with_advice(error, pipeline.plan, pipeline.profile, canonical(highest))
+        advised = with_advice(error, pipeline.plan, pipeline.profile, _highest_grade(pipeline))
         raise InputError(str(advised), path=place) from error
+
+
+def _highest_grade(pipeline: Pipeline) -> float:
+    ((highest,),) = fetch(pipeline.qrels.rows.select(nw.col(GRADE).max()))
+    return 0 if highest is None else canonical(highest)
 
 
 def _table(session: Session, source: Any, value: str) -> Any:  # noqa: ANN401  (a table of the engine)
@@ -133,6 +137,9 @@ def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, run: s
         depth=depth,
         returned=facts.looked_at,
         judged=int(judged or 0),
+        measures=list(pipeline.labels),
+        highest=_highest_grade(pipeline),
+        top_grade=None if pipeline.profile is None else pipeline.profile.top_grade,
     )
     return Evaluation(
         means={

@@ -38,11 +38,11 @@ class RankingTable:
         """The rank of a returned document, as a float."""
         return nw.col(RANK)
 
-    def ranks(self, *, judged_only: bool) -> nw.Expr:
-        """Return the rank of a returned document, in the whole list or among its judged documents."""
+    def ranks(self, *, judged_only: bool, grade: nw.Expr | None = None) -> nw.Expr:
+        """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""
         if not judged_only:
             return self.rank
-        return self._window("hits", nw.col(ONE).cum_count().over(QUERY, order_by=RANK))
+        return self.found((self.grade if grade is None else grade) >= 0)
 
     def found(self, relevant: nw.Expr) -> nw.Expr:
         """How many hits are relevant down to this one, itself included."""
