@@ -254,4 +254,13 @@ def _find(name: str, params: Params) -> Computation | None:
     return _MEASURES[name](params) if name in _MEASURES else None
 
 
-REFERENCES = (Reference("pytrec_eval", package="pytrec_eval", find=_find),)
+REFERENCES = (
+    Reference(
+        "pytrec_eval",
+        package="pytrec_eval",
+        find=_find,
+        program="pytrec_eval",
+        distributions=("pytrec-eval-terrier", "pytrec_eval"),
+        known=("0.5.6", "0.6"),
+    ),
+)
