@@ -10,7 +10,7 @@ import ir_measures
 import pytest
 
 import permed_measures.hosts
-from compat.agreement import cases_on, computation, of_host, references_here
+from compat.agreement import AGREES, cases_on, computation, is_circular, of_host, outcomes, references_here
 from compat.case import CUTOFFS, Case
 from compat.cases import CASES
 from compat.corpora import CORPORA
@@ -93,6 +93,13 @@ def test_by_hand_is_not_the_only_reference(case: Case) -> None:
         assert not others, f"{case.name} says {case.by_hand_only!r}, but {others[0]} computes it"
     else:
         assert others, f"{case.name} has no reference but by_hand, and no reason for that"
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_another_program_than_the_one_that_computes_it_confirms_a_case(case: Case) -> None:
+    on = next(name for name in CORPORA if case in cases_on(name))
+    agreeing = [o.reference for o in outcomes(case, [on]) if o.verdict == AGREES and not is_circular(case, o.reference)]
+    assert agreeing, f"{case.name}: whoever agrees computes it"
 
 
 def test_every_reference_is_used() -> None:

@@ -193,16 +193,21 @@ def verify(  # noqa: PLR0913  (two inputs, the rest options by name)
     ours = evaluate(judged, returned, measures, profile=profile, min_relevance=min_relevance, queries="qrels")
     plan = Plan(list(ours.columns), ours.min_relevance)
     bound = {**plan.by_kernel, **plan.by_delegate, **plan.by_ir_measures}
-    computed_by = dict.fromkeys(plan.by_delegate, "pytrec_eval") | dict.fromkeys(plan.by_ir_measures, "ir_measures")
+    programs = computed_by(plan)
     scores = as_scores(returned)
     grades = {query_id: dict(of_query) for query_id, of_query in judged.items()}
     checks = []
     for index, measure in enumerate(ours.columns):
         for reference in references.values():
             check = _check(measure, all_params(bound[index]), reference, ours.columns[measure], (grades, scores))
-            circular = bool(reference.program) and reference.program == computed_by.get(index)
+            circular = bool(reference.program) and reference.program == programs.get(index)
             checks.append(replace(check, version=reference.version, circular=circular))
     return Verification(tuple(checks), tuple(filter(None, (r.unknown_version() for r in references.values()))))
+
+
+def computed_by(plan: Plan) -> dict[int, str]:
+    """Return the program that computes a measure for us, by its place; none where we do it ourselves."""
+    return dict.fromkeys(plan.by_delegate, "pytrec_eval") | dict.fromkeys(plan.by_ir_measures, "ir_measures")
 
 
 def all_params(measure: Measure) -> dict[str, Any]:
