@@ -1,4 +1,4 @@
-"""pytrec_eval, asked directly, on the run as it is: trec_eval's own order and arithmetic.
+"""pytrec_eval, asked directly, on the run as it is: the order and arithmetic of trec_eval 9.0.8.
 
 Where trec_eval lacks a measure of ours, it is asked for numbers from which the measure follows by plain arithmetic:
 precision at every rank and level, recall, or nDCG over fewer judgements.

@@ -39,9 +39,9 @@ class Computation:
     refuses: Callable[[Qrels, Run], str] = takes_all
     """Why this input cannot be given to the reference; empty when it can."""
     ties: str = ""
-    """What it does with equal scores, where that is not trec_eval's rule."""
+    """What it does with equal scores, where that is not trec_eval 9.0.8's rule."""
     near_ties: str = ""
-    """What it does with scores that are equal only as 32-bit floats, where that is not trec_eval's rule."""
+    """What it does with scores that are equal only as 32-bit floats, where that is not trec_eval 9.0.8's rule."""
     tolerance: float = TOLERANCE
     tolerance_reason: str = ""
 
@@ -123,7 +123,7 @@ def as_float32(score: float) -> float:
 
 
 def trec_order(scores: Scores) -> list[str]:
-    """Return the documents as trec_eval ranks them: by 32-bit score, descending; ties by id (bytes), descending."""
+    """Return the documents as trec_eval 9.0.8 ranks them: by 32-bit score, descending; ties by id (bytes), descending."""
     return sorted(scores, key=lambda doc_id: (as_float32(scores[doc_id]), doc_id.encode()), reverse=True)
 
 
