@@ -15,8 +15,9 @@ from compat.case import Case, on_large
 from compat.cases import CASES
 from compat.corpora import CORPORA, Corpus
 from compat.hosts import HOSTS, Values, absent
+from permed_measures.evaluate import Plan
 from permed_measures.references import REFERENCES, Computation
-from permed_measures.verify import all_params
+from permed_measures.verify import all_params, computed_by
 
 AGREES, DIFFERS, REFUSES = "agrees", "differs", "refuses"
 
@@ -85,6 +86,14 @@ def of_reference(case: Case, reference: str, corpus: str) -> dict[str, float] | 
         msg = f"{reference} does not compute {case.name}"
         raise ValueError(msg)
     return asked.refuses(found.qrels, found.run) or asked.compute(found.qrels, found.run)
+
+
+@cache
+def is_circular(case: Case, reference: str) -> bool:
+    """Whether a reference is the program that evaluate() has the value from: to agree with it confirms nothing."""
+    return bool(REFERENCES[reference].program) and REFERENCES[reference].program == computed_by(
+        Plan([case.measure])
+    ).get(0)
 
 
 def references_here() -> list[str]:

@@ -59,7 +59,7 @@ DIFFERENCES = (
     Difference(
         ("ranx",),
         ("near_ties",),
-        "ranx compares scores as 64-bit floats, trec_eval and we as 32-bit floats",
+        "ranx compares scores as 64-bit floats, trec_eval 9.0.8 and we as 32-bit floats",
         but=r"(Coverage|Success)(\(rel=2\)@5|.*@100)|Coverage(\(rel=2\))?|SetR(\(rel=2\))?",
     ),
     Difference(
@@ -71,7 +71,7 @@ DIFFERENCES = (
     Difference(
         ("scikit-learn", "ir_measures/gdeval", "ir_measures/msmarco"),
         ("near_ties",),
-        "they compare scores as 64-bit floats, trec_eval and we as 32-bit floats",
+        "they compare scores as 64-bit floats, trec_eval 9.0.8 and we as 32-bit floats",
     ),
     Difference(
         ("ir_measures/gdeval", "ir_measures/msmarco"),

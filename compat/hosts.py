@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
 
 import ir_measures
 from ir_measures import Measure
@@ -13,9 +17,12 @@ from ir_measures.providers import registry
 
 from compat.corpora.corpus import Grid
 from compat.tables import TABLES
-from permed_measures import evaluate
+from permed_measures import ParamError, evaluate, large_runs
 from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
+from permed_measures.explanation.family import Values as ByConvention
+from permed_measures.explanation.lists import Lists
+from permed_measures.explanation.names import convention_of
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
 from permed_measures.hosts.ranx import install, ranx_qrels, ranx_run, uninstall
 from permed_measures.measures import own
@@ -114,6 +121,48 @@ def _by_tables(engine: str) -> Callable[[Sequence[Measure], Grid, Grid], Values]
     return compute
 
 
+def by_explain(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """Read a measure as a convention, which explain computes by arrays, not by kernels."""
+    grades = sorted({grade for judged in qrels.values() for grade in judged.values()})
+    lists = Lists(qrels, run, None)
+    at: dict[int | None, ByConvention] = {}
+    values: Values = {}
+    for measure in measures:
+        with suppress(ParamError):  # no convention: named in test_complete.py
+            convention = convention_of(measure, grades)
+            if convention.cutoff not in at:
+                at[convention.cutoff] = ByConvention(lists.at(convention.cutoff))
+            column = dict(zip(lists.query_ids, at[convention.cutoff].by_query(convention).tolist(), strict=True))
+            values[measure] = {query_id: column[query_id] for query_id in qrels}
+    return values
+
+
+def _by_large_files(left_out: str) -> Callable[[Sequence[Measure], Grid, Grid], Values]:
+    """One call per group, on a TREC file and with one of its readers; what that leaves to the others lacks."""
+
+    def compute(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+        values: Values = {}
+        with TemporaryDirectory() as folder, mock.patch.object(large_runs, left_out, return_value=None):
+            path = Path(folder, "run.trec")
+            path.write_text("".join(_trec_lines(qrels, run)), encoding="utf-8")
+            for group in _by_depth(measures):
+                plan = Plan(group)
+                rankings = large_runs.rankings(path, qrels, plan.depth, large=0)
+                columns = [] if rankings is None else plan.columns(qrels, rankings, list(qrels))
+                for measure, column in zip(group if columns else [], columns, strict=True):
+                    values[measure] = dict(zip(qrels, column, strict=True))
+        return values
+
+    return compute
+
+
+def _trec_lines(qrels: Grid, run: Grid) -> Iterator[str]:
+    for query_id, scores in run.items():
+        if query_id in qrels:  # ids of others may hold a space
+            for doc_id, score in scores.items():
+                yield f"{query_id} Q0 {doc_id} 0 {score!r} compat\n"
+
+
 def _short_name(measure: Measure, kind: str) -> str:
     ours = own(measure)
     host = None if ours is None or delegates(measure) else ours.host_name(ours.params)
@@ -135,10 +184,19 @@ HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
     "ranx": by_ranx,
     "tables_polars": _by_tables("polars"),  # the other engines, once: tests/test_tables.py
     "tables_duckdb": _by_tables("duckdb"),
+    "explain": by_explain,
+    "large_numpy": _by_large_files("_by_engine"),
+    "large_duckdb": _by_large_files("_top_of_trec"),
+}
+
+_NEEDED = {
+    "ranx": ("ranx",),
+    "tables_polars": ("narwhals", "polars"),
+    "tables_duckdb": ("narwhals", "duckdb"),
+    "large_duckdb": ("duckdb",),
 }
 
 
 def absent(host: str) -> str:
     """Return why a host cannot be used here; empty when it can."""
-    needed = ["narwhals", host.removeprefix("tables_")] if host.startswith("tables_") else [host] * (host == "ranx")
-    return ", ".join(f"{package} is not installed" for package in needed if find_spec(package) is None)
+    return ", ".join(f"{name} is not installed" for name in _NEEDED.get(host, ()) if find_spec(name) is None)

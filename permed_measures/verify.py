@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,12 @@ AGREES = "agrees"
 DIFFERS = "differs"
 EXPLAINED = "differs, explained"
 NOT_APPLICABLE = "not applicable"
+FAILED = "failed"
 NO_SUCH_MEASURE = "no such measure"
 ABSENT = "absent"
+
+HOLDS = "holds"
+NOT_CONFIRMED = "not confirmed"
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,15 @@ class Check:
     ours: float | None = None
     theirs: float | None = None
     reason: str = ""
+    version: str = ""
+    """Of the reference; empty where it has none of its own."""
+    circular: bool = False
+    """The reference is the program that our value comes from: to agree with it confirms nothing."""
+
+    @property
+    def confirms(self) -> bool:
+        """Whether another program than the one our value comes from gives the same."""
+        return self.verdict == AGREES and not self.circular
 
 
 @dataclass(frozen=True)
@@ -52,35 +65,51 @@ class Verification:
     """What :func:`verify` returns."""
 
     checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    """What is to be known of the references: versions that nobody compared yet."""
+
+    @property
+    def outcome(self) -> str:
+        """'differs' without a known reason, 'not confirmed' where a measure has no confirmation, else 'holds'."""
+        if any(check.verdict == DIFFERS for check in self.checks):
+            return DIFFERS
+        return NOT_CONFIRMED if self.unconfirmed or not self.checks else HOLDS
 
     @property
     def holds(self) -> bool:
-        """Whether there is no disagreement without an explanation."""
-        return all(check.verdict != DIFFERS for check in self.checks)
+        """Whether every measure is confirmed, and nothing differs without an explanation."""
+        return self.outcome == HOLDS
+
+    @property
+    def unconfirmed(self) -> list[str]:
+        """The measures that no reference confirms but, maybe, the program that computes them for us."""
+        confirmed = {check.measure for check in self.checks if check.confirms}
+        return [measure for measure in self._measures() if measure not in confirmed]
 
     @property
     def summary(self) -> str:
         """The outcome in one sentence."""
-        count = {verdict: sum(c.verdict == verdict for c in self.checks) for verdict in (AGREES, EXPLAINED, DIFFERS)}
-        alone = [m for m in self._measures() if not any(c.verdict == AGREES for c in self.checks if c.measure == m)]
+        verdicts = [check.verdict for check in self.checks]
         text = (
-            f"{count[AGREES]} checks agree, {count[EXPLAINED]} differ for a known reason, "
-            f"{count[DIFFERS]} differ without one"
+            f"{self.outcome}: {verdicts.count(AGREES)} checks agree, {verdicts.count(EXPLAINED)} differ for a known "
+            f"reason, {verdicts.count(DIFFERS)} differ without one, {verdicts.count(FAILED)} failed"
         )
-        return text + (f"; no reference here confirms {', '.join(alone)}" if alone else "")
+        circular = sum(check.verdict == AGREES and check.circular for check in self.checks)
+        text += f"; {circular} of those that agree are with the program that computes the value" if circular else ""
+        return text + (f"; no reference here confirms {', '.join(self.unconfirmed)}" if self.unconfirmed else "")
 
     def _measures(self) -> list[str]:
         return list(dict.fromkeys(check.measure for check in self.checks))
 
     def table(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Return header, rows (one per measure, one cell per reference) and the notes that the cells point to."""
-        header = ["measure", *dict.fromkeys(check.reference for check in self.checks)]
+        header = ["measure", *dict.fromkeys(_label(check) for check in self.checks)]
         notes: list[str] = []
         rows = []
         for measure in self._measures():
             cells = [_cell(check, notes) for check in self.checks if check.measure == measure]
             rows.append([measure, *cells])
-        return header, rows, [f"[{number}] {note}" for number, note in enumerate(notes, 1)]
+        return header, rows, self._numbered(notes)
 
     def rows(self) -> tuple[list[list[str]], list[str]]:
         """Return the same line by line: measure, reference, what it was asked for, verdict; and the notes."""
@@ -90,9 +119,12 @@ class Verification:
             shown = measure
             for check in self.checks:
                 if check.measure == measure and check.verdict != NO_SUCH_MEASURE:
-                    rows.append([shown, check.reference, check.how, _cell(check, notes)])
+                    rows.append([shown, _label(check), check.how, _cell(check, notes)])
                     shown = ""
-        return rows, [f"[{number}] {note}" for number, note in enumerate(notes, 1)]
+        return rows, self._numbered(notes)
+
+    def _numbered(self, notes: list[str]) -> list[str]:
+        return [*(f"[{number}] {note}" for number, note in enumerate(notes, 1)), *self.notes]
 
     def to_markdown(self) -> str:
         """Return table and notes as Markdown."""
@@ -104,18 +136,30 @@ class Verification:
     def to_json(self) -> str:
         """Return every check as JSON."""
         checks = [asdict(check) for check in self.checks]
-        return json.dumps(
-            {"holds": self.holds, "summary": self.summary, "checks": checks}, indent=2, ensure_ascii=False
-        )
+        told = {
+            "outcome": self.outcome,
+            "holds": self.holds,
+            "summary": self.summary,
+            "unconfirmed": self.unconfirmed,
+            "references": {check.reference: check.version for check in self.checks},
+            "notes": list(self.notes),
+            "checks": checks,
+        }
+        return json.dumps(told, indent=2, ensure_ascii=False)
+
+
+def _label(check: Check) -> str:
+    return f"{check.reference} {check.version}".strip()
 
 
 def _cell(check: Check, notes: list[str]) -> str:
     if check.verdict == NO_SUCH_MEASURE:
         return "-"
+    itself = ", computed by it" if check.circular else ""
     if check.verdict == AGREES and not check.reason:
-        return f"agrees to {check.tolerance:g}"
+        return f"agrees to {check.tolerance:g}{itself}"
     if check.verdict == AGREES:
-        note, cell = f"{check.reference}: {check.reason}", f"agrees to {check.tolerance:.0e}"
+        note, cell = f"{check.reference}: {check.reason}", f"agrees to {check.tolerance:.0e}{itself}"
     elif check.max_difference is None:
         note, cell = f"{check.reference}: {check.reason}", check.verdict
     else:
@@ -149,15 +193,21 @@ def verify(  # noqa: PLR0913  (two inputs, the rest options by name)
     ours = evaluate(judged, returned, measures, profile=profile, min_relevance=min_relevance, queries="qrels")
     plan = Plan(list(ours.columns), ours.min_relevance)
     bound = {**plan.by_kernel, **plan.by_delegate, **plan.by_ir_measures}
+    programs = computed_by(plan)
     scores = as_scores(returned)
     grades = {query_id: dict(of_query) for query_id, of_query in judged.items()}
-    return Verification(
-        tuple(
-            _check(measure, all_params(bound[index]), reference, ours.columns[measure], (grades, scores))
-            for index, measure in enumerate(ours.columns)
-            for reference in references.values()
-        )
-    )
+    checks = []
+    for index, measure in enumerate(ours.columns):
+        for reference in references.values():
+            check = _check(measure, all_params(bound[index]), reference, ours.columns[measure], (grades, scores))
+            circular = bool(reference.program) and reference.program == programs.get(index)
+            checks.append(replace(check, version=reference.version, circular=circular))
+    return Verification(tuple(checks), tuple(filter(None, (r.unknown_version() for r in references.values()))))
+
+
+def computed_by(plan: Plan) -> dict[int, str]:
+    """Return the program that computes a measure for us, by its place; none where we do it ourselves."""
+    return dict.fromkeys(plan.by_delegate, "pytrec_eval") | dict.fromkeys(plan.by_ir_measures, "ir_measures")
 
 
 def all_params(measure: Measure) -> dict[str, Any]:
@@ -189,30 +239,32 @@ def _from_list(doc_ids: Sequence[str]) -> dict[str, float]:
 def _check(
     measure: Measure, params: dict[str, Any], reference: Reference, ours: Mapping[str, float], data: tuple[Grid, Grid]
 ) -> Check:
-    def verdict(word: str, **found: Any) -> Check:  # noqa: ANN401  (fields of Check)
-        return Check(str(measure), reference.name, word, **found)
-
     absent = reference.absent()
     computation = None if absent else reference.find(measure.NAME, params)
     if computation is None:
-        return verdict(ABSENT if absent else NO_SUCH_MEASURE, reason=absent)
+        return Check(str(measure), reference.name, ABSENT if absent else NO_SUCH_MEASURE, reason=absent)
     try:
         refusal = computation.refuses(*data)
-        theirs = {} if refusal else computation.compute(*data)
+        found = {"verdict": NOT_APPLICABLE, "reason": refusal} if refusal else _compared(computation, ours, data)
     except Exception as error:  # noqa: BLE001  (whatever somebody else's code raises is told, not passed on)
-        refusal = f"it raised {type(error).__name__}: {error}"
-    if refusal:
-        return verdict(NOT_APPLICABLE, how=computation.how, reason=refusal)
+        found = {"verdict": FAILED, "reason": f"it raised {type(error).__name__}: {error}"}
+    return Check(str(measure), reference.name, how=computation.how, **found)
+
+
+def _compared(computation: Computation, ours: Mapping[str, float], data: tuple[Grid, Grid]) -> dict[str, Any]:
+    """Return the verdict and all that belongs to it."""
+    theirs = computation.compute(*data)
     differences = _differences(ours, theirs, data[1])
+    if not differences:
+        return {"verdict": NOT_APPLICABLE, "reason": "it answered no query"}
     differing = [query_id for query_id, difference in differences.items() if not difference <= computation.tolerance]
     found: dict[str, Any] = {
-        "how": computation.how,
         "tolerance": computation.tolerance,
         "num_queries": len(differences),
         "num_differing": len(differing),
     }
     if not differing:
-        return verdict(AGREES, reason=computation.tolerance_reason, **found)
+        return {**found, "verdict": AGREES, "reason": computation.tolerance_reason}
     worst = max(differing, key=lambda query_id: _nan_last(differences[query_id]))
     found |= {
         "max_difference": differences[worst],
@@ -221,9 +273,7 @@ def _check(
         "theirs": theirs.get(worst),
     }
     reason = _explanation(computation, ours, differing, data)
-    if not reason:
-        return verdict(DIFFERS, reason="no known reason", **found)
-    return verdict(EXPLAINED, reason=reason, **found)
+    return {**found, "verdict": EXPLAINED if reason else DIFFERS, "reason": reason or "no known reason"}
 
 
 def _differences(ours: Mapping[str, float], theirs: Mapping[str, float], run: Grid) -> dict[str, float]:

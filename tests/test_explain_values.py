@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from math import log2
 
@@ -12,11 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from permed_measures import evaluate
+from permed_measures import InputError, ParamError, evaluate, explain
 from permed_measures.explanation.conventions import FAMILIES, Convention
 from permed_measures.explanation.family import Values
 from permed_measures.explanation.lists import Lists
-from permed_measures.explanation.names import convention_of, measure_of
+from permed_measures.explanation.names import convention_of, measure_of, options_of
 from tests.conftest import queries
 
 
@@ -36,12 +37,12 @@ def by_hand(convention, grades, returned):  # noqa: C901  (every definition, spe
     """Compute the value of one query; ``returned`` are the grades of the list in order, None where unjudged."""
     k = len(returned) + len(grades) + 1 if convention.cutoff is None else convention.cutoff
     whole = list(returned)
-    if convention.unjudged == "removed":
-        returned = [grade for grade in returned if grade is not None]
+    if convention.unjudged == "removed":  # with grades below 0, as trec_eval -J does
+        returned = [grade for grade in returned if grade is not None and grade >= 0]
     top = returned[:k]
     length = len(returned)
     if convention.unjudged == "after":
-        top = [grade for grade in top if grade is not None]
+        top = [grade for grade in top if grade is not None and grade >= 0]
         length = len(top)
     rel = convention.threshold
 
@@ -82,6 +83,11 @@ def by_hand(convention, grades, returned):  # noqa: C901  (every definition, spe
         return next((1 / rank for rank, grade in enumerate(top, 1) if is_relevant(grade)), 0.0)
     if convention.family == "hit":
         return float(found > 0)
+    if convention.family == "iprec":
+        level = convention.recall * num_rel
+        needed = int(level + 0.9) if convention.levels == "up" else math.floor(level + 0.5)
+        found_at = [sum(map(is_relevant, top[:rank])) for rank in range(1, len(top) + 1)]
+        return max((n / rank for rank, n in enumerate(found_at, 1) if n >= needed), default=0.0)
     divisor = denominators[convention.denominator]
     return found / divisor if divisor else 0.0
 
@@ -109,8 +115,12 @@ WEIGHTS_WITHIN_THE_CUT = ({"d0": 2.0, "d1": 1.0, "d2": 1.0, "d3": 1.0}, {"d0": 0
 """The cut goes through a group whose relevant documents weigh differently: the heavier one stands better at rank 3."""
 
 
+def definitions(values, family):
+    return values.definitions(family, 0.6 if FAMILIES[family].by_recall else None)
+
+
 def conventions(values, family):
-    for definition in values.definitions(family):
+    for definition in definitions(values, family):
         for unjudged in ("kept", "removed", "after"):
             yield definition._replace(unjudged=unjudged)
 
@@ -123,6 +133,7 @@ def test_ties_are_exact_over_all_orders(family, query, cutoff):
     scores, grades = query
     if cutoff is None and FAMILIES[family].needs_cutoff:
         cutoff = 4
+    cutoff = None if FAMILIES[family].by_recall else cutoff
     values = Values(Lists({"q": grades}, {"q": scores}, cutoff))
     orders = Counter(map(tuple, all_orders(scores, grades)))
     for convention in conventions(values, family):
@@ -131,7 +142,11 @@ def test_ties_are_exact_over_all_orders(family, query, cutoff):
         wanted = {"expected": mean, "best": max(each)[0], "worst": min(each)[0]}
         for ties, value in wanted.items():
             asked = convention._replace(ties=ties)
-            assert values.by_query(asked)[0] == pytest.approx(value, abs=1e-12), asked
+            found = values.by_query(asked)[0]
+            if family == "iprec" and len(set(scores.values())) < len(scores):
+                assert math.isnan(found) or found == pytest.approx(value, abs=1e-12), asked  # not given, or exact
+            else:
+                assert found == pytest.approx(value, abs=1e-12), asked
 
 
 def order_by_hand(scores, ties, precision):
@@ -158,7 +173,7 @@ def test_every_order_agrees_with_a_plain_sort(ties, precision, query, cutoff):
     grades, scores = query
     values = Values(Lists({"q": grades}, {"q": scores}, cutoff))
     returned = [grades.get(doc_id) for doc_id in order_by_hand(scores, ties, precision)]
-    for family in ("map", "ndcg", "mrr", "recall", "hit"):
+    for family in ("map", "ndcg", "mrr", "recall", "hit", *(("iprec",) if cutoff is None else ())):
         for convention in conventions(values, family):
             asked = convention._replace(ties=ties, precision=precision)
             expected = by_hand(asked, list(grades.values()), returned)
@@ -186,15 +201,15 @@ def test_what_a_measure_expresses_is_what_evaluate_computes(family, data, cutoff
     qrels, run = data
     if not qrels or not run or (cutoff is None and FAMILIES[family].needs_cutoff):
         return
-    lists = Lists(qrels, run, cutoff)
+    lists = Lists(qrels, run, None if FAMILIES[family].by_recall else cutoff)
     values = Values(lists)
-    for definition in values.definitions(family):
-        for unjudged, query_set in itertools.product(("kept", "removed"), ("qrels", "run", "both")):
-            convention = definition._replace(unjudged=unjudged, queries=query_set)
+    for definition in definitions(values, family):
+        for unjudged, query_set, bits in itertools.product(("kept", "removed"), ("qrels", "run", "both"), (32, 64)):
+            convention = definition._replace(unjudged=unjudged, queries=query_set, precision=bits)
             name = measure_of(convention, lists.distinct_grades)
             if name is None or not values.query_set(convention).any():
                 continue
-            mean = next(iter(evaluate(qrels, run, name, queries=query_set).means.values()))
+            mean = next(iter(evaluate(qrels, run, name, **options_of(convention)).means.values()))
             assert values.mean(convention) == pytest.approx(mean, abs=1e-12), (name, convention)
 
 
@@ -203,12 +218,143 @@ def test_measures_and_conventions_are_each_others_names():
     for name in (
         "AP@10", "AP", "AP(rel=2)@5", "GWAP@10", "GWAP(max_rel=3)", "GWAP(norm='ideal')@10", "ListAP@3", "nDCG@10",
         "nDCG(dcg='exp-log2')@10", "ListNDCG@3", "ListNDCG(dcg='exp-log2')", "R@5", "P@5", "RR@10", "RR", "Success@1",
-        "nDCG(judged_only=True)@10", "AP(judged_only=True)@10", "nDCG(gains={0: 0,1: 0,2: 1})@10",
+        "nDCG(judged_only=True)@10", "AP(judged_only=True)@10", "nDCG(gains={0: 0,1: 0,2: 1})@10", "SetR", "Coverage",
+        "IPrec@0.6", "IPrec(rel=2,judged_only=True)@0.25", "IPrecNearest@0.6", "IPrecNearest(rel=2)@0.25",
     ):  # fmt: skip
-        known = measure_of(convention_of(name), grades)
+        known = measure_of(convention_of(name, grades), grades)
         assert known is not None
-        assert convention_of(known) == convention_of(name)
+        assert convention_of(known, grades) == convention_of(name, grades)
         assert known.split("(")[0].split("@")[0] == name.split("(")[0].split("@")[0]
+
+
+SCALES = (
+    [0], [0, 1], [0, 1, 2], [0, 2], [1, 2, 3], [-2, -1, 0, 1, 2], [0, 0.5], [0, 0.5, 3], [0.25, 0.5, 1.5], [0, 0.005],
+    list(range(11)), list(range(26)), [0, 3, 17, 40], [0, *(0.7 * n for n in range(1, 15))], [0, 1, 2000],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("grades", SCALES, ids=str)
+@pytest.mark.parametrize("cutoff", [1, 10, None])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_measure_is_read_as_the_plainest_convention_that_it_names(family, cutoff, grades):
+    if cutoff is None and FAMILIES[family].needs_cutoff:
+        return
+    named = {}
+    values = Values(Lists({"q": {f"d{grade}": grade for grade in grades}}, {"q": ["x"]}, cutoff))
+    for definition in definitions(values, family):
+        for unjudged in ("kept", "removed"):
+            convention = definition._replace(unjudged=unjudged)
+            named.setdefault(measure_of(convention, grades), []).append(convention)
+    assert len(named) > 1
+    for name, group in named.items():
+        if name is not None:
+            plainest = min(group, key=lambda convention: (convention.cost, len(convention.deviations())))
+            assert convention_of(name, grades) == plainest, name
+
+
+_GRADES = st.sampled_from([-2, -1, 0, 0, 0.5, 1, 1, 2, 2.5, 3])
+_CUT = st.sampled_from(["", "@1", "@2", "@5"])
+_LEVEL = st.sampled_from(["", "rel=1", "rel=2", "rel=0.5"])
+_JUDGED = st.sampled_from(["", "judged_only=True"])
+_WEIGHTS = st.dictionaries(_GRADES.filter(lambda g: g > 0), st.sampled_from([1.0, 1.0, 0.5]), min_size=1)
+_GAINS = st.dictionaries(_GRADES, st.sampled_from([0, 1, 1, 2, 3, -1, 2**0.5 - 1]), max_size=4)
+
+
+def named(name, *params, cut=_CUT):
+    """Write measures with any of these parameters."""
+
+    def written(drawn):
+        given, at = ",".join(filter(None, drawn[:-1])), drawn[-1]
+        return f"{name}({given}){at}" if given else name + at
+
+    return st.tuples(*params, cut).map(written)
+
+
+_AT = st.sampled_from(["@1", "@2", "@5"])
+_DCG = st.sampled_from(["", "dcg='exp-log2'", "dcg='log2'"])
+MEASURES = st.one_of(
+    named("AP", _LEVEL, _JUDGED),
+    named("RR", _LEVEL, _JUDGED),
+    named("P", _LEVEL, _JUDGED, cut=_AT),
+    named("R", _LEVEL, _JUDGED, cut=_AT),
+    named("Success", _LEVEL, _JUDGED, cut=_AT),
+    named("SetR", _LEVEL, cut=st.just("")),
+    named("Coverage", _LEVEL),
+    named("ListAP", _LEVEL),
+    named("ListNDCG", _DCG),
+    named("IPrec", _LEVEL, _JUDGED, cut=st.sampled_from(["@0.0", "@0.1", "@0.35", "@0.5", "@1.0"])),
+    named("nDCG", _DCG, _GAINS.map(lambda gains: f"gains={gains}" if gains else ""), _JUDGED),
+    named(
+        "GWAP",
+        _LEVEL,
+        st.one_of(st.sampled_from(["", "max_rel=3", "max_rel=1"]), _WEIGHTS.map("weights={}".format)),
+        st.sampled_from(["", "norm='cutoff'", "norm='retrieved'", "norm='ideal'"]),
+    ),
+)
+A_NAME_IN_ITS_PRINT = ({"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}, {"q": ["b", "x", "a", "c", "d"]})
+
+
+@settings(max_examples=400)
+@given(qrels=st.dictionaries(st.sampled_from("pq"), st.dictionaries(st.sampled_from("abcdef"), _GRADES), min_size=1),
+       run=st.fixed_dictionaries({query: st.permutations("abcdefx").map(lambda docs: docs[:5]) for query in "pq"}),
+       name=MEASURES)  # fmt: skip
+@example(*A_NAME_IN_ITS_PRINT, "nDCG(gains={2: 1})@10")
+@example(*A_NAME_IN_ITS_PRINT, "nDCG(gains={0: 0,1: 1,2: 1})@10")
+@example(*A_NAME_IN_ITS_PRINT, "SetR")
+def test_a_measure_has_the_value_that_evaluate_gives_it_or_is_refused(qrels, run, name):
+    try:
+        expected = next(iter(evaluate(qrels, run, name).columns.values()))
+    except InputError as error:
+        with pytest.raises(InputError, match=re.escape(str(error))):
+            explain(qrels, run, a=name, b=name)
+        return
+    grades = sorted({grade for judged in qrels.values() for grade in judged.values()})
+    try:
+        convention = convention_of(name, grades)
+    except ParamError as error:
+        assert re.search("gains|weights", str(error))  # noqa: PT017  (either is right, and both are looked at)
+        return
+    values = Values(Lists(qrels, run, convention.cutoff))
+    found = dict(zip(values.lists.query_ids, values.by_query(convention), strict=True))
+    assert {query_id: found[query_id] for query_id in expected} == pytest.approx(expected, abs=1e-12), convention
+    with pytest.MonkeyPatch.context() as patch:
+        # the end of the walk is asked for, not the whole family
+        patch.setattr(Values, "family", lambda *_: [(convention, 0.0)])
+        ends = explain(qrels, run, a=name, b=name).waterfall.values
+    assert ends[0] == pytest.approx(math.fsum(expected.values()) / len(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "grades"),
+    [
+        ("nDCG(gains={1: 2})", [0, 1, 2]),  # 0, 2, 2: neither the grade, nor 0 and 1
+        ("nDCG(gains={0: 1})", [0, 1]),  # from grade 0 on: no threshold above 0
+        ("nDCG(gains={1: 0,2: 1,3: 0})", [0, 1, 2, 3]),
+        ("nDCG(gains={-1: 0},judged_only=True)", [-1, 0, 1]),  # judged now, and so in the list
+        ("nDCG(dcg='exp-log2')", [0, 2000]),
+        ("GWAP(weights={1: 0.5,2: 1.0})", [0, 1, 2]),
+        ("Rprec", [0, 1]),
+    ],
+)
+def test_what_is_no_convention_is_refused(name, grades):
+    with pytest.raises(ParamError):
+        convention_of(name, grades)
+
+
+@pytest.mark.parametrize(
+    ("name", "grades", "gain", "threshold"),
+    [
+        ("nDCG(gains={2: 1})", [0, 1, 2], "binary", 1),
+        ("nDCG(gains={1: 0,2: 1})", [0, 1, 2], "binary", 2),
+        ("nDCG(gains={2: 1})", [0, 2], "binary", 1),
+        ("nDCG(gains={2: 3,3: 7})", [0, 1, 2, 3], "exponential", 1),
+        ("nDCG(gains={2: 3})", [0, 1], "linear", 1),  # nobody has grade 2
+        ("nDCG(dcg='exp-log2',gains={2: 1})", [0, 1, 2], "binary", 1),
+    ],
+)
+def test_gains_are_read_by_what_each_grade_gains(name, grades, gain, threshold):
+    found = convention_of(name, grades)
+    assert (found.gain, found.threshold) == (gain, threshold)
 
 
 def test_the_query_set_and_what_is_empty():

@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,11 @@ from permed_measures.verify import (
     AGREES,
     DIFFERS,
     EXPLAINED,
+    FAILED,
+    HOLDS,
     NO_SUCH_MEASURE,
     NOT_APPLICABLE,
+    NOT_CONFIRMED,
     Check,
     verify,
 )
@@ -137,8 +141,92 @@ def test_a_reference_that_raises_is_told_not_passed_on() -> None:
         raise RuntimeError("no")  # noqa: EM101  (a stub)
 
     stub = _known_as("stub", Computation(fail, how="a stub"))
-    (check,) = verify(QRELS, RUN, "P@1", references=stub).checks
-    assert (check.verdict, check.reason) == (NOT_APPLICABLE, "it raised RuntimeError: no")
+    result = verify(QRELS, RUN, "P@1", references=stub)
+    (check,) = result.checks
+    assert (check.verdict, check.reason) == (FAILED, "it raised RuntimeError: no")
+    assert "1 failed" in result.summary
+    # it does not take away what another one confirms
+    assert verify(QRELS, RUN, "P@1", references={**stub, "by_hand": REFERENCES["by_hand"]}).outcome == HOLDS
+
+
+def test_a_reference_that_raises_while_a_difference_is_explained_has_failed_too() -> None:
+    def compute(_qrels: Qrels, run: Run) -> Values:
+        return {"q": 0.9} if has_ties(run["q"]) else {}["no"]
+
+    stub = _known_as("stub", Computation(compute, how="a stub", ties="does something with ties"))
+    (check,) = verify({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}, "RR", references=stub).checks
+    assert check.verdict == FAILED
+
+
+def _failing(_qrels: Qrels, _run: Run) -> Values:
+    raise RuntimeError("no")  # noqa: EM101  (a stub)
+
+
+@pytest.mark.parametrize(
+    "computation",
+    [
+        Computation(_failing, how="a stub"),
+        Computation(lambda _qrels, _run: {}, how="a stub"),  # no query is answered
+        Computation(_failing, how="a stub", refuses=lambda _qrels, _run: "not this"),
+        None,
+    ],
+)
+def test_no_confirmation_is_an_outcome_of_its_own(computation: Computation | None) -> None:
+    qrels, run = {"q": {"a": 1}}, {"q": {"b": 1.0}}  # our value is 0: nothing differs from an answer that is missing
+    result = verify(qrels, run, "P@1 AP", references=_known_as("stub", computation))
+    assert (result.outcome, result.holds, result.unconfirmed) == (NOT_CONFIRMED, False, ["P@1", "AP"])
+    assert "no reference here confirms P@1, AP" in result.summary
+    some = verify(qrels, run, "P@1", references={**_known_as("stub", computation), "by_hand": REFERENCES["by_hand"]})
+    assert (some.outcome, some.unconfirmed) == (HOLDS, [])
+
+
+@pytest.mark.parametrize(
+    ("measure", "reference", "circular"),
+    [
+        ("P@1", "pytrec_eval", True),
+        ("P@1", "ir_measures/pytrec_eval", True),
+        ("P@1", "by_hand", False),
+        ("GWAP@10", "pytrec_eval", False),  # by our kernel
+        ("nDCG(dcg='exp-log2')@10", "ir_measures/gdeval", False),
+        ("RR@10", "ir_measures/msmarco", False),  # by pytrec_eval
+    ],
+)
+def test_the_program_that_computes_a_value_does_not_confirm_it(measure: str, reference: str, *, circular: bool) -> None:
+    result = verify(QRELS, RUN, measure, references={reference: REFERENCES[reference]})
+    (check,) = result.checks
+    if check.verdict == ABSENT:
+        pytest.skip(check.reason)
+    assert (check.verdict, check.circular, check.confirms) == (AGREES, circular, not circular)
+    assert result.outcome == (NOT_CONFIRMED if circular else HOLDS)
+    assert ("computed by it" in result.to_markdown()) == circular
+
+
+@pytest.mark.parametrize("measure", ["Bpref", "Bpref(rel=2)", "infAP", "IPrec@0.3", "NumRel", "NumQ"])
+def test_no_measure_rests_on_pytrec_eval_alone(measure: str) -> None:
+    few = {name: REFERENCES[name] for name in ("by_hand", "pytrec_eval")}
+    assert verify(QRELS, RUN, measure, references=few).outcome == HOLDS
+
+
+def test_versions_are_told_and_those_that_nobody_compared_are_said() -> None:
+    def find(_name: str, _params: object) -> Computation:
+        return Computation(lambda _qrels, _run: {"q": 1.0, "r": 0.0}, how="a stub")
+
+    def told(known: tuple[str, str]) -> tuple[list[str], str]:
+        stub = Reference("x", package="ir_measures", find=find, distributions=("none", "ir-measures"), known=known)
+        result = verify(QRELS, RUN, "P@1", references={"x": stub})
+        return list(result.notes), result.to_markdown()
+
+    installed = metadata.version("ir-measures")
+    assert told(("0.4", "99"))[0] == []
+    for known in (("98", "99"), ("0.1", installed)):
+        notes, shown = told(known)
+        (note,) = notes
+        assert note.startswith(f"x {installed} is not among the known versions, {known[0]} to below {known[1]}:")
+        assert note in shown
+        assert f"| x {installed} |" in shown
+    for name, reference in REFERENCES.items():
+        assert name == "by_hand" or reference.absent() or reference.version, name
+        assert reference.unknown_version() == "", "compare the installed version, then widen the range"
 
 
 def test_absent_and_unknown_are_told_apart() -> None:
@@ -184,12 +272,15 @@ def test_json_and_markdown() -> None:
     references = {name: REFERENCES[name] for name in ("by_hand", "ir_measures/msmarco")}
     result = verify(QRELS, RUN, "GWAP@10 RR", references=references)
     told = json.loads(result.to_json())
-    assert told["holds"] is True
+    assert (told["holds"], told["outcome"], told["unconfirmed"]) == (True, HOLDS, [])
+    version = metadata.version("ir-measures")
+    assert told["references"] == {"by_hand": "", "ir_measures/msmarco": version}
+    assert {c["version"] for c in told["checks"]} == {"", version}
     assert [(c["measure"], c["reference"]) for c in told["checks"]] == [
         (m, r) for m in ("GWAP@10", "RR") for r in references
     ]
     assert result.to_markdown().splitlines()[:4] == [
-        "| measure | by_hand | ir_measures/msmarco |",
+        f"| measure | by_hand | ir_measures/msmarco {version} |",
         "| --- | --- | --- |",
         "| GWAP@10 | agrees to 1e-12 | - |",
         "| RR | agrees to 1e-12 | agrees to 1e-12 |",
@@ -221,5 +312,11 @@ def test_cli(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| RR |" in runner.invoke(module.command, [*files, "-m", "RR", "--format", "markdown"]).output
     few["by_hand"] = _stub({"q": 0.0})["stub"]
     assert runner.invoke(module.command, [*files, "-m", "RR"]).exit_code == 1
+    few["by_hand"] = _known_as("by_hand", Computation(_failing, how="a stub"))["by_hand"]
+    alone = runner.invoke(module.command, [*files, "-m", "RR"])
+    assert alone.exit_code == 3
+    assert "no reference here confirms RR" in alone.output
+    assert "failed" in alone.output
+    assert json.loads(runner.invoke(module.command, [*files, "-m", "RR", "--format", "json"]).output)["holds"] is False
     both = runner.invoke(module.command, [*files, "-m", "RR", "--profile", "ltr"])
     assert isinstance(both.exception, ParamError)

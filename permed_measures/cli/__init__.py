@@ -1,7 +1,7 @@
 """The shell tool ``permed-measures``: one file per command, found by itself, imported only when it is used.
 
 A command file holds a function ``command`` made with click. Exit codes: 0 it worked, 1 a gate or a check did not hold,
-2 the input or the options are wrong, 130 it was interrupted.
+2 the input or the options are wrong, 3 it could not be told, 130 it was interrupted.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from permed_measures.cli import verdict_shown
 from permed_measures.cli._formats import format_options, qrels_in, run_in
 from permed_measures.errors import ParamError
 from permed_measures.profiles import PROFILES
-from permed_measures.verify import Verification, verify
+from permed_measures.verify import DIFFERS, HOLDS, NOT_CONFIRMED, Verification, verify
 
 
 @click.command(short_help="Check our values against other implementations, on your data.")
@@ -36,8 +36,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     r"""Compute the measures with every reference that is installed, and compare with ours, query by query.
 
     The references: pytrec_eval, ir_measures' own providers (gdeval where there is Perl), ranx, scikit-learn, and the
-    definitions written out by hand. Exit code 1 when one differs from us without a known reason. A tie, or scores that
-    are equal as 32-bit floats, is such a reason only where the reference agrees once the ties are taken away.
+    definitions written out by hand. Exit code 1 when one differs from us without a known reason; 3 when a measure is
+    confirmed by none, or only by the program that computes it for us. A tie, or scores that are equal as 32-bit floats,
+    is such a reason only where the reference agrees once the ties are taken away.
 
     \b
     Examples:
@@ -62,7 +63,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
             click.echo(result.to_markdown())
         else:
             _show(result)
-    sys.exit(0 if result.holds else 1)
+    sys.exit({HOLDS: 0, DIFFERS: 1, NOT_CONFIRMED: 3}[result.outcome])
 
 
 def _show(result: Verification) -> None:

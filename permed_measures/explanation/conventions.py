@@ -15,10 +15,11 @@ from permed_measures.errors import ParamError, did_you_mean
 
 
 class Convention(NamedTuple):
-    """One way to read a name such as "MAP@10"; the defaults are trec_eval's, over the queries of the qrels."""
+    """One way to read a name such as "MAP@10"; the defaults are trec_eval 9.0.8's, over the queries of the qrels."""
 
     family: str
     cutoff: int | None = None
+    recall: float | None = None
     queries: str = "qrels"
     duplicates: str = "first"
     precision: int = 32
@@ -29,12 +30,18 @@ class Convention(NamedTuple):
     ideal: str = "judged"
     weights: float | None = None
     denominator: str = "relevant"
+    levels: str = "up"
     empty: str = "zero"
     rounding: int | None = None
 
+    @property
+    def at(self) -> float | None:
+        """What follows the name: the cut-off, or the recall level where the family has that."""
+        return self.recall if FAMILIES[self.family].by_recall else self.cutoff
+
     def deviations(self) -> frozenset[tuple[str, Any]]:
         """Return what differs from the base of the family."""
-        base = base_of(self.family, self.cutoff)
+        base = base_of(self.family, self.at)
         return frozenset((axis, getattr(self, axis)) for axis in AXES if getattr(self, axis) != getattr(base, axis))
 
     @property
@@ -44,7 +51,8 @@ class Convention(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choices on the axes of the family, by name."""
-        axes = ("cutoff", *FAMILIES[self.family].axes, *SHARED)
+        family = FAMILIES[self.family]
+        axes = ("recall" if family.by_recall else "cutoff", *family.axes, *SHARED)
         return {"family": self.family, **{axis: getattr(self, axis) for axis in axes}}
 
 
@@ -118,6 +126,7 @@ AXES: dict[str, Axis] = {
         Axis("threshold", "the lowest grade that is relevant", {1: Choice("relevant from grade 1")}),
         Axis("family", "the measure", {}),
         Axis("cutoff", "the cut-off", {}),
+        Axis("recall", "the recall level", {}),
         Axis(
             "gain",
             "what a document gains",
@@ -151,6 +160,14 @@ AXES: dict[str, Axis] = {
                 "length": Choice("divided by the number of documents in the top k, at most k", 1.0),
                 "returned": Choice("divided by the relevant documents of the whole returned list", 1.5),
                 "returned-min": Choice("divided by min(relevant documents of the returned list, k)", 2.0),
+            },
+        ),
+        Axis(
+            "levels",
+            "how a recall level becomes a number of documents",
+            {
+                "up": Choice("recall x of R documents is reached at x·R + 0.9 documents, decimals cut off"),
+                "nearest": Choice("recall x of R documents is reached at x·R documents, rounded to the nearest", 0.5),
             },
         ),
         Axis(
@@ -189,6 +206,8 @@ class Family:
     """The choices of this family where not all of an axis apply; the first one is the base."""
     aliases: tuple[str, ...]
     needs_cutoff: bool = False
+    by_recall: bool = False
+    """The name is followed by a recall level, not by a cut-off."""
 
 
 FAMILIES: dict[str, Family] = {
@@ -231,6 +250,14 @@ FAMILIES: dict[str, Family] = {
             {},
             ("hit_rate", "hits", "success", "coverage", "accuracy", "acc", "top_k_accuracy"),
         ),
+        Family(
+            "iprec",
+            "interpolated precision",
+            ("threshold", "levels"),
+            {},
+            ("iprec_at_recall", "interpolated_precision"),
+            by_recall=True,
+        ),
     )
 }
 
@@ -238,8 +265,11 @@ _THRESHOLD_COST = 1.0
 _MOST_THRESHOLDS = 10
 
 
-def base_of(family: str, cutoff: int | None) -> Convention:
-    """Return the plainest reading of a name."""
+def base_of(family: str, at: float | None) -> Convention:
+    """Return the plainest reading of a name and its cut-off, or its recall level."""
+    if FAMILIES[family].by_recall:
+        return Convention(family, recall=at)
+    cutoff = None if at is None else int(at)
     choices = FAMILIES[family].choices.get("denominator", ("relevant",))
     return Convention(family, cutoff, denominator=choices[0])
 
@@ -258,15 +288,18 @@ def cost_of(axis: str, value: Any) -> float:  # noqa: ANN401  (a choice of any a
 def thresholds_of(grades: list[float]) -> list[float]:
     """Return the thresholds that are tried: 1, and each grade above it; whole ones only when there are many.
 
+    Of several between the same two grades, which mean the same, the first one is.
+
     >>> thresholds_of([0, 1, 2]), thresholds_of([0, 0.5, 3]), thresholds_of([0])
-    ([1, 2], [1, 0.5, 3], [1])
+    ([1, 2], [1, 0.5], [1])
     """
     positive = sorted({grade for grade in grades if grade > 0})
     small, above = [grade for grade in positive if grade < 1], [grade for grade in positive if grade > 1]
     if len(above) >= _MOST_THRESHOLDS:
         step = max(1, -(-int(above[-1]) // _MOST_THRESHOLDS))
         above = list(range(1 + step, int(above[-1]) + 1, step))
-    return [1, *small[:1], *above]
+    by_first = {next((grade for grade in positive if grade >= t), None): t for t in [*above[::-1], *small[:1], 1]}
+    return [t for t in [1, *small[:1], *above] if t in by_first.values()]
 
 
 def weights_of(grades: list[float]) -> list[float | None]:
@@ -280,20 +313,24 @@ def weights_of(grades: list[float]) -> list[float | None]:
     return [None, permed] if top <= permed else [None, top]
 
 
+_OF_A_NUMBER = {
+    "threshold": "relevant from grade {:g}",
+    "weights": "a relevant document counts grade/{:g}",
+    "cutoff": "cut at {}",
+    "recall": "at recall {:g}",
+}
+
+
 def phrase(axis: str, value: Any) -> str:  # noqa: ANN401  (a choice of any axis)
     """Say one choice."""
     known = AXES[axis].choices.get(value)
     if known is not None:
         return known.words
-    if axis == "threshold":
-        return f"relevant from grade {value:g}"
-    if axis == "weights":
-        return f"a relevant document counts grade/{value:g}"
     if axis == "family":
         return FAMILIES[value].label
-    if axis == "cutoff":
-        return "the whole list" if value is None else f"cut at {value}"
-    return f"{axis} {value}"
+    if value is None:
+        return {"cutoff": "the whole list", "recall": "no recall level"}[axis]
+    return _OF_A_NUMBER[axis].format(value)
 
 
 def in_words(convention: Convention) -> str:
@@ -303,7 +340,7 @@ def in_words(convention: Convention) -> str:
     'average precision at 10, divided by the relevant documents in the top k'
     """
     family = FAMILIES[convention.family]
-    base = base_of(convention.family, convention.cutoff)
+    base = base_of(convention.family, convention.at)
     parts = [title(convention)]
     for axis in family.axes:
         value = getattr(convention, axis)
@@ -322,28 +359,37 @@ def _differs(convention: Convention, base: Convention, axis: str) -> bool:
 
 
 def title(convention: Convention) -> str:
-    """Return "nDCG at 10", or "nDCG" of the whole list."""
-    label = FAMILIES[convention.family].label
-    return label if convention.cutoff is None else f"{label} at {convention.cutoff}"
+    """Return "nDCG at 10", "nDCG" of the whole list, or "interpolated precision at recall 0.6"."""
+    label, at = FAMILIES[convention.family].label, convention.at
+    if at is None:
+        return label
+    return f"{label} at recall {at:g}" if FAMILIES[convention.family].by_recall else f"{label} at {at}"
 
 
-def short(family: str, cutoff: int | None) -> str:
-    """Return "map@10", or "map"."""
-    return family if cutoff is None else f"{family}@{cutoff}"
+def short(family: str, at: float | None) -> str:
+    """Return "map@10", "map", or "iprec@0.6"."""
+    return family if at is None else f"{family}@{at:g}"
 
 
-def parse_about(text: str) -> tuple[str, int | None]:
-    """Return the family and the cut-off that a name speaks about, in any of the usual spellings.
+def parse_about(text: str) -> tuple[str, int | float | None]:
+    """Return the family and the cut-off or recall level that a name speaks about, in any of the usual spellings.
 
     >>> parse_about("MAP@10"), parse_about("ndcg_cut_10"), parse_about("recall"), parse_about("P_5")
     (('map', 10), ('ndcg', 10), ('recall', None), ('precision', 5))
+    >>> parse_about("IPrec@0.6"), parse_about("iprec_at_recall_0.60")
+    (('iprec', 0.6), ('iprec', 0.6))
     """
-    found = re.fullmatch(r"\s*([A-Za-z][A-Za-z_]*?)(?:[@._-](?:at_)?(\d+))?\s*", text)
+    found = re.fullmatch(r"\s*([A-Za-z][A-Za-z_]*?)(?:[@._-](?:at_)?(\d+|\d*\.\d+))?\s*", text)
     names = {alias: family.name for family in FAMILIES.values() for alias in (family.name, *family.aliases)}
     name = None if found is None else names.get(found[1].lower())
     if found is None or name is None:
         raise ParamError(f"about={text!r}: no family of that name.{did_you_mean(text, names)}")
-    cutoff = None if found[2] is None else int(found[2])
-    if cutoff == 0 or (cutoff is None and FAMILIES[name].needs_cutoff):
-        raise ParamError(f"about={text!r}: {name} needs a cut-off of at least 1, such as {name}@10")
-    return name, cutoff
+    if FAMILIES[name].by_recall:
+        if found[2] is None or not 0 <= float(found[2]) <= 1:
+            raise ParamError(f"about={text!r}: {name} needs a recall level from 0 to 1, such as {name}@0.5")
+        return name, float(found[2])
+    if found[2] is None and not FAMILIES[name].needs_cutoff:
+        return name, None
+    if found[2] is None or not found[2].isdigit() or int(found[2]) == 0:
+        raise ParamError(f"about={text!r}: {name} needs a cut-off, a whole number of at least 1, such as {name}@10")
+    return name, int(found[2])

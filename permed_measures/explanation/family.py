@@ -23,14 +23,12 @@ from permed_measures.explanation.conventions import (
     weights_of,
 )
 from permed_measures.explanation.lists import Lists, Order, Straddle
+from permed_measures.measures.ndcg import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from permed_measures.explanation.lists import Bools, Floats, Ints
-
-LARGEST_EXPONENT = 1000
-"""Above this grade 2^grade leaves the range of a float; there the exponential gain is left out of the family."""
 
 
 class Values:
@@ -113,10 +111,10 @@ class Values:
         graded = convention.family == "ndcg" and convention.gain != "binary"
         return _ANY_GAIN if graded else convention.threshold
 
-    def family(self, family: str) -> Iterator[tuple[Convention, float]]:
+    def family(self, family: str, recall: float | None = None) -> Iterator[tuple[Convention, float]]:
         """Yield every convention of a family with its mean; axes that change nothing on this run are left out."""
         shared = self.open_axes()
-        for definition in self.definitions(family):
+        for definition in self.definitions(family, recall):
             for changed in product(*(shared[axis] for axis in _ORDER_AXES)):
                 convention = definition._replace(**dict(zip(_ORDER_AXES, changed, strict=True)))
                 if convention.unjudged == "after" and _only_counts(convention):
@@ -128,13 +126,16 @@ class Values:
                     if value == value:
                         yield asked, value
 
-    def definitions(self, family: str) -> list[Convention]:
+    def definitions(self, family: str, recall: float | None = None) -> list[Convention]:
         """Return the readings of a name that differ in what is computed."""
-        base = base_of(family, self.lists.cutoff)
+        base = base_of(family, self.lists.cutoff if recall is None else recall)
         thresholds = thresholds_of(self.lists.distinct_grades)
+        if family == "iprec":
+            both = product(thresholds, choices_of(family, "levels"))
+            return [base._replace(threshold=threshold, levels=levels) for threshold, levels in both]
         if family == "ndcg":
             gains = [("linear", 1), ("exponential", 1), *(("binary", threshold) for threshold in thresholds)]
-            if max(self.lists.distinct_grades, default=0) > LARGEST_EXPONENT:
+            if max(self.lists.distinct_grades, default=0) > LARGEST:
                 del gains[1]
             ideals = choices_of(family, "ideal")
             if self.lists.cutoff is None:
@@ -349,7 +350,8 @@ class Values:
         grade = np.nan_to_num(np.maximum(grade, 0.0), nan=0.0)
         if convention.gain == "linear":
             return grade
-        return 2.0**grade - 1.0
+        # of a small grade 2^grade - 1 would lose its digits
+        return np.where(grade < SMALLEST, np.expm1(np.minimum(grade, 1.0) * math.log(2)), 2.0**grade - 1.0)
 
     def _dcg(self, convention: Convention, order: Order) -> Floats:
         gain = self._gain(convention, order.grade)
@@ -445,6 +447,20 @@ class Values:
             elif start[place] >= self.depth:
                 values[query[place]] = 0.0
 
+    def interpolated_precision(self, convention: Convention, order: Order) -> Floats:
+        """Return the highest precision from where the recall level is reached on; NaN where a tie leaves it open."""
+        relevant = order.grade >= convention.threshold
+        query, rank = order.query[relevant], order.rank[relevant]
+        number = np.arange(len(query)) - _from_first(np.arange(len(query)), _firsts(query)) + 1
+        level: Floats = (convention.recall or 0.0) * self._num_rel(convention.threshold).astype(np.float64)
+        needed = np.trunc(level + 0.9) if convention.levels == "up" else _rounded(level)
+        reaching = number >= needed[query]
+        values = np.zeros(self.number)
+        np.maximum.at(values, query[reaching], (number / rank)[reaching])
+        if order.ties:
+            values[np.unique(order.query[order.size > 1])] = math.nan
+        return values
+
     def hit(self, convention: Convention, order: Order) -> Floats:
         """1 if a relevant document is in the top k."""
         threshold = convention.threshold
@@ -535,6 +551,7 @@ _FAMILIES: dict[str, Callable[[Values, Convention, Order], Floats]] = {
     "precision": Values.counts,
     "mrr": Values.reciprocal_rank,
     "hit": Values.hit,
+    "iprec": Values.interpolated_precision,
 }
 
 
@@ -553,6 +570,12 @@ def _mean(values: Floats, mask: Bools) -> float:
 def _ratio(total: Floats, denominator: Floats) -> Floats:
     found: Floats = np.divide(total, denominator, out=np.zeros_like(total), where=denominator > 0)
     return found
+
+
+def _rounded(level: Floats) -> Floats:
+    """Round to the nearest whole number, a half up, as lround() does."""
+    whole: Floats = np.floor(level)
+    return np.where(level - whole >= 0.5, whole + 1, whole)  # noqa: PLR2004  (a half)
 
 
 def _firsts(keys: NDArray[Any]) -> Bools:

@@ -97,7 +97,7 @@ def _row(combination: Combination, explanation: Explanation) -> tuple[str, ...]:
     base = next(
         c.value
         for c in explanation.combinations
-        if (c.convention.family, c.convention.cutoff) == (convention.family, convention.cutoff)
+        if (c.convention.family, c.convention.at) == (convention.family, convention.at)
     )
     options = "".join(f", {name}={value!r}" for name, value in combination.options.items())
     measure = "" if combination.measure is None else f"{combination.measure}{options}"
@@ -112,7 +112,7 @@ def _row(combination: Combination, explanation: Explanation) -> tuple[str, ...]:
 
 def used_by(combination: Combination) -> str:
     """Name the tools and papers."""
-    return "; ".join(tool.label(combination.convention.cutoff) for tool in combination.tools)
+    return "; ".join(tool.label(combination.convention.at) for tool in combination.tools)
 
 
 def steps(walk: Waterfall) -> Table:
@@ -151,7 +151,7 @@ def tie_lines(ties: Ties) -> list[str]:
             f"{number(ties.best)}, on average {number(ties.expected)} (exact, over all orders)."
         )
     else:
-        lines.append("There are too many orders to give the best and worst value exactly, so none is given.")
+        lines.append("The best and the worst value over all orders cannot be given exactly here, so none is given.")
     return lines
 
 
@@ -171,11 +171,10 @@ def sources(combinations: Sequence[Combination]) -> list[str]:
     lines: dict[str, None] = {}
     for combination in combinations:
         for tool in combination.tools:
-            entry = tool.to_dict(combination.convention.cutoff)
+            entry = tool.to_dict(combination.convention.at)
             remark = f"; {entry['remark']}" if "remark" in entry else ""
-            lines[
-                f"{tool.label(combination.convention.cutoff)}: {entry['source']} (checked: {entry['checked']}){remark}"
-            ] = None
+            label = tool.label(combination.convention.at)
+            lines[f"{label}: {entry['source']} (checked: {entry['checked']}){remark}"] = None
     return list(lines)
 
 

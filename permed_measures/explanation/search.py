@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from permed_measures.errors import ParamError
+from permed_measures.evaluate import Plan
 from permed_measures.explanation.conventions import (
     AXES,
     FAMILIES,
@@ -20,15 +21,21 @@ from permed_measures.explanation.conventions import (
 )
 from permed_measures.explanation.family import Values
 from permed_measures.explanation.lists import Lists
-from permed_measures.explanation.names import convention_of, measure_of
+from permed_measures.explanation.names import convention_of, measure_of, options_of
 from permed_measures.explanation.tools import Tool, find, tools_of
 from permed_measures.explanation.waterfall import Waterfall, walk
+from permed_measures.measures import parse
+from permed_measures.measures.ndcg import LARGEST
+
+About = tuple[str, int | float | None]
+"""A family, and the cut-off or the recall level that its name is followed by."""
 
 _SAME = 12
 """Decimals to which two values are one value: room for the order of additions."""
 
 _PERCENT = 100.0
 _ELSEWHERE = (1, 3, 5, 10, 20, 50, 100, 1000, None)
+_LEVELS = tuple(tenth / 10 for tenth in range(11))
 _MOST_NEAREST = 5
 _ROUNDING_ROOM = 1e-9
 """Of a unit of the last decimal: a value printed from its 64-bit form may sit on the edge of a half."""
@@ -54,20 +61,19 @@ class Combination:
         return in_words(self.convention)
 
     @property
-    def options(self) -> dict[str, str]:
+    def options(self) -> dict[str, Any]:
         """What ``evaluate()`` needs beside the measure."""
-        return {} if self.convention.queries == "qrels" else {"queries": self.convention.queries}
+        return options_of(self.convention)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
-        cutoff = self.convention.cutoff
         return {
             "value": self.value,
             "words": self.words,
             "measure": self.measure,
             "options": self.options if self.measure else {},
             "convention": self.convention.to_dict(),
-            "tools": [tool.to_dict(cutoff) for tool in self.tools],
+            "tools": [tool.to_dict(self.convention.at) for tool in self.tools],
             "others": self.others,
             "truncated": self.truncated,
         }
@@ -102,7 +108,7 @@ class Ties:
 class Explanation:
     """What :func:`explain` returns."""
 
-    about: tuple[tuple[str, int | None], ...]
+    about: tuple[About, ...]
     combinations: tuple[Combination, ...]
     """Every value of the families, each with its simplest convention; by cost, the plainest first."""
     conventions: int
@@ -220,16 +226,14 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     return _searched(space, value, _abouts(about), decimals)
 
 
-def _abouts(about: str | Iterable[str] | None) -> list[tuple[str, int | None]]:
+def _abouts(about: str | Iterable[str] | None) -> list[About]:
     if about is None:
         return []
     words = about.split() if isinstance(about, str) else list(about)
     return [parse_about(word) for word in words]
 
 
-def _searched(
-    space: _Space, value: float | str, abouts: list[tuple[str, int | None]], decimals: int | None
-) -> Explanation:
+def _searched(space: _Space, value: float | str, abouts: list[About], decimals: int | None) -> Explanation:
     target, places, notes = as_target(value, decimals)
     if not abouts:
         abouts = space.usual()
@@ -247,9 +251,7 @@ def _searched(
     )
 
 
-def _walked(
-    space: _Space, a: float | str, b: float | str, abouts: list[tuple[str, int | None]], decimals: int | None
-) -> Explanation:
+def _walked(space: _Space, a: float | str, b: float | str, abouts: list[About], decimals: int | None) -> Explanation:
     ends: list[Convention] = []
     names: list[str] = []
     notes: list[str] = []
@@ -259,12 +261,12 @@ def _walked(
         names.append(label)
         notes += said
     steps = walk(space.values, ends[0], ends[1], names=(names[0], names[1]))
-    wanted = list(dict.fromkeys((end.family, end.cutoff) for end in ends))
+    wanted = list(dict.fromkeys((end.family, end.at) for end in ends))
     return space.explanation(wanted, ends, waterfall=steps, notes=notes)
 
 
 def _end(
-    space: _Space, name: str, end: float | str, abouts: list[tuple[str, int | None]], decimals: int | None
+    space: _Space, name: str, end: float | str, abouts: list[About], decimals: int | None
 ) -> tuple[Convention, str, list[str]]:
     """Return the convention that an end of a walk stands for."""
     text = str(end).strip()
@@ -282,9 +284,11 @@ def _end(
             )
         return matches[0].convention, f"{target:.{places}f}", notes
     if re.match(r"[^(:]+:", text):
-        tool, cutoff = find(text)
-        return tool.convention(cutoff), tool.label(cutoff), [f"{tool.label(cutoff)}: {tool.source}"]
-    convention = convention_of(text)
+        tool, at = find(text)
+        return tool.convention(at), tool.label(at), [f"{tool.label(at)}: {tool.source}"]
+    measure = parse(text)
+    convention = convention_of(measure, space.lists.distinct_grades)
+    Plan([measure]).check_grades(space.lists.qrels)
     return convention, text, []
 
 
@@ -317,8 +321,8 @@ class _Space:
     def __init__(self, lists: Lists) -> None:
         self.lists = lists
         self._values: dict[int | None, Values] = {}
-        self._families: dict[tuple[str, int | None], list[Combination]] = {}
-        self._counts: dict[tuple[str, int | None], int] = {}
+        self._families: dict[About, list[Combination]] = {}
+        self._counts: dict[About, int] = {}
 
     def values(self, cutoff: int | None) -> Values:
         """Return the values at a cut-off."""
@@ -326,31 +330,31 @@ class _Space:
             self._values[cutoff] = Values(self.lists.at(cutoff))
         return self._values[cutoff]
 
-    def usual(self) -> list[tuple[str, int | None]]:
-        """Return all families at the usual cut-offs, for a value without a name."""
+    def usual(self) -> list[About]:
+        """Return the families that have a cut-off at the usual ones, for a value without a name."""
         return [
             (name, cutoff)
             for cutoff in (10, None, 5, 3, 1, 20, 100)
             for name, family in FAMILIES.items()
-            if cutoff is not None or not family.needs_cutoff
+            if not family.by_recall and (cutoff is not None or not family.needs_cutoff)
         ]
 
-    def family(self, about: tuple[str, int | None]) -> list[Combination]:
+    def family(self, about: About) -> list[Combination]:
         """Return every value of a family, with the conventions that give it; the plainest first."""
         if about not in self._families:
-            family, cutoff = about
-            values = self.values(cutoff)
+            base = base_of(*about)
+            values = self.values(base.cutoff)
             groups: dict[float, list[Convention]] = {}
             exact: dict[float, float] = {}
             count = 0
-            for convention, value in values.family(family):
+            for convention, value in values.family(base.family, base.recall):
                 key = round(value, _SAME)
                 groups.setdefault(key, []).append(convention)
                 exact.setdefault(key, value)
                 count += 1
             by_value: dict[float, list[Tool]] = {}
-            for tool in tools_of(family, cutoff):
-                convention = tool.convention(cutoff)
+            for tool in tools_of(*about):
+                convention = tool.convention(base.at)
                 mean = values.mean(convention)
                 if mean == mean:
                     key = round(mean, _SAME)
@@ -372,7 +376,7 @@ class _Space:
         return Combination(convention, value, measure, tuple(tools), others)
 
     def search(
-        self, abouts: Sequence[tuple[str, int | None]], target: float, decimals: int
+        self, abouts: Sequence[About], target: float, decimals: int
     ) -> tuple[tuple[Combination, ...], tuple[Combination, ...]]:
         """Return what gives the value, and what comes nearest."""
         every = [combination for about in abouts for combination in self.family(about)]
@@ -388,26 +392,19 @@ class _Space:
         by_distance = sorted(plain, key=lambda c: (abs(c.value - target) // unit, _cost(c.convention)))
         return tuple(_minimal(found)), tuple(by_distance[:_MOST_NEAREST])
 
-    def plain_matches(
-        self, abouts: Sequence[tuple[str, int | None]], target: float, decimals: int
-    ) -> tuple[Combination, ...]:
+    def plain_matches(self, abouts: Sequence[About], target: float, decimals: int) -> tuple[Combination, ...]:
         """Look at other cut-offs and other names, without the conventions that all measures share."""
-        names = dict.fromkeys([*(family for family, _ in abouts), *FAMILIES])
         found = []
-        for family in names:
-            for cutoff in dict.fromkeys([*(cutoff for _, cutoff in abouts), *_ELSEWHERE]):
-                if (family, cutoff) in abouts or (cutoff is None and FAMILIES[family].needs_cutoff):
-                    continue
-                values = self.values(cutoff)
-                means = [(convention, values.mean(convention)) for convention in values.definitions(family)]
-                found += [
-                    self._combination(c, mean) for c, mean in means if _meets(mean, target, decimals) == "rounded"
-                ]
+        for about in _others(abouts):
+            base = base_of(*about)
+            values = self.values(base.cutoff)
+            means = [(c, values.mean(c)) for c in values.definitions(base.family, base.recall)]
+            found += [self._combination(c, mean) for c, mean in means if _meets(mean, target, decimals) == "rounded"]
         return tuple(_minimal(sorted(found, key=lambda c: _cost(c.convention))))
 
     def explanation(
         self,
-        abouts: Sequence[tuple[str, int | None]],
+        abouts: Sequence[About],
         said: Sequence[Convention],
         **found: Any,  # noqa: ANN401  (fields of Explanation)
     ) -> Explanation:
@@ -415,7 +412,7 @@ class _Space:
         combinations = [combination for about in abouts for combination in self.family(about)]
         speaking = said or [base_of(*about) for about in abouts[:1]]
         # an axis that is open at one cut-off is open
-        closed = [self.values(cutoff).closed_axes() for _, cutoff in abouts]
+        closed = [self.values(base_of(*about).cutoff).closed_axes() for about in abouts]
         notes = [*found.pop("notes", ()), *self._notes(abouts)]
         return Explanation(
             about=tuple(abouts),
@@ -433,7 +430,7 @@ class _Space:
         means = {ties: values.mean(convention._replace(ties=ties)) for ties in ("expected", "best", "worst")}
         return Ties(tied, documents, queries, convention, values.mean(convention), **means)
 
-    def _notes(self, abouts: Sequence[tuple[str, int | None]]) -> list[str]:
+    def _notes(self, abouts: Sequence[About]) -> list[str]:
         lists = self.lists
         notes = []
         missing, extra = int((lists.in_qrels & ~lists.in_run).sum()), int((~lists.in_qrels).sum())
@@ -443,10 +440,23 @@ class _Space:
             notes.append(f"queries only in the run: {extra}")
         if lists.duplicates:
             notes.append(f"documents returned twice: {lists.duplicates}")
-        for family, cutoff in abouts:
-            if family == "ndcg" and not any(c.gain == "exponential" for c in self.values(cutoff).definitions(family)):
-                notes.append("the gain 2^grade - 1 is left out: a grade is too high for it")
+        if any(family == "ndcg" for family, _ in abouts) and max(lists.distinct_grades, default=0) > LARGEST:
+            notes.append("the gain 2^grade - 1 is left out: a grade is too high for it")
         return notes
+
+
+def _others(abouts: Sequence[About]) -> list[About]:
+    """Return other names at the usual cut-offs, and other recall levels where one was asked for."""
+    names = dict.fromkeys([*(family for family, _ in abouts), *FAMILIES])
+    cutoffs = dict.fromkeys([*(at for family, at in abouts if not FAMILIES[family].by_recall), *_ELSEWHERE])
+    asked = {family for family, _ in abouts}
+    found: list[About] = []
+    for name, family in ((name, FAMILIES[name]) for name in names):
+        if family.by_recall:
+            found += [(name, level) for level in _LEVELS if name in asked]
+        else:
+            found += [(name, cutoff) for cutoff in cutoffs if cutoff is not None or not family.needs_cutoff]
+    return [about for about in found if about not in abouts]
 
 
 def _number(value: Any) -> Any:  # noqa: ANN401  (a number of any type)
@@ -469,10 +479,10 @@ def _minimal(found: Sequence[Combination]) -> list[Combination]:
     """Leave out what only adds conventions to a plainer one that gives the value too; its tools move there."""
     kept: list[Combination] = []
     for combination in sorted(found, key=lambda c: (c.truncated, _cost(c.convention))):
-        about = (combination.convention.family, combination.convention.cutoff)
+        about = (combination.convention.family, combination.convention.at)
         deviations = combination.convention.deviations()
         for place, plainer in enumerate(kept):
-            if (plainer.convention.family, plainer.convention.cutoff) != about:
+            if (plainer.convention.family, plainer.convention.at) != about:
                 continue
             if plainer.convention.deviations() <= deviations:
                 tools = tuple(dict.fromkeys([*plainer.tools, *combination.tools]))

@@ -24,7 +24,10 @@ class Tool:
 
     tool: str
     name: str
-    """What the tool calls it; ``{k}`` stands for the cut-off, a name without it means the whole list."""
+    """What the tool calls it; ``{k}`` stands for the cut-off or recall level, ``{x}`` for a level with two decimals.
+
+    A name without it means the whole list.
+    """
     family: str
     settings: Mapping[str, Any]
     """What differs from the base of the family."""
@@ -39,25 +42,29 @@ class Tool:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the name has a cut-off."""
-        return "{k}" in self.name
+        """Whether the name has a cut-off or a recall level."""
+        return "{" in self.name
 
-    def convention(self, cutoff: int | None) -> Convention:
-        """Return what the tool computes at a cut-off."""
-        return base_of(self.family, cutoff)._replace(**self.settings)
+    def convention(self, at: float | None) -> Convention:
+        """Return what the tool computes at a cut-off, or at a recall level."""
+        return base_of(self.family, at)._replace(**self.settings)
 
-    def asked(self, cutoff: int | None) -> str:
-        """Return the name with its cut-off."""
-        return self.name.replace("{k}", str(cutoff))
+    def asked(self, at: float | None) -> str:
+        """Return the name with its cut-off or recall level."""
+        return self.name if at is None else self.name.replace("{k}", str(at)).replace("{x}", f"{at:.2f}")
 
-    def label(self, cutoff: int | None) -> str:
+    @property
+    def release(self) -> str:
+        """The tool with its version."""
+        return f"{self.tool} {self.version}".strip()
+
+    def label(self, at: float | None) -> str:
         """Return "ranx 0.3.21 map@10"."""
-        version = f" {self.version}" if self.version else ""
-        return f"{self.tool}{version} {self.asked(cutoff)}".strip()
+        return f"{self.release} {self.asked(at)}"
 
-    def to_dict(self, cutoff: int | None) -> dict[str, str]:
+    def to_dict(self, at: float | None) -> dict[str, str]:
         """Return the entry for a report."""
-        found = {"tool": self.tool, "version": self.version, "name": self.asked(cutoff), "source": self.source}
+        found = {"tool": self.tool, "version": self.version, "name": self.asked(at), "source": self.source}
         found["checked"] = self.checked
         remark = "; ".join(filter(None, [self.remark, _TIES_OPEN if self.ties_open else ""]))
         return {**found, "remark": remark} if remark else found
@@ -96,46 +103,69 @@ _TREC: tuple[tuple[Any, ...], ...] = (
     ("P_{k}", "precision", {}),
     ("recip_rank", "mrr", {}),
     ("success_{k}", "hit", {}),
+    ("iprec_at_recall_{x}", "iprec", {}),
 )
-_DOCNO = "form_res_rels.c (comp_sim_docno: score as float, then docno, both descending)"
 _EXPECTED64 = {"ties": "expected", "precision": 64}
 _RETURNED = "it is given the returned documents, unjudged ones with grade 0"
 
+
+def _trec_eval(version: str, read: str, checked: str, *, precision: int, levels: str) -> list[Tool]:
+    """Make the entries of one version of trec_eval, with and without its options."""
+    names = tuple((*row[:2], {"levels": levels} if row[1] == "iprec" else {}) for row in _TREC)
+    repository = "github.com/usnistgov/trec_eval"
+    source = f"{repository}: m_*.c, {read}, then docno, descending)"
+    settings = {"precision": precision}
+    both = {"queries": "both", **settings}
+    uncut = ("ndcg -M {k}", "ndcg", {"ideal": "uncut"})
+    return [
+        *_tools("trec_eval", version, source, checked, *names, settings=both),
+        *_tools(
+            "trec_eval -c",
+            version,
+            f"{repository}: trec_eval.c, option -c (average over all queries of the qrels)",
+            checked,
+            *names,
+            settings=settings,
+        ),
+        *_tools(
+            "trec_eval -J",
+            version,
+            f"{repository}: trec_eval.c, option -J; pytrec_eval judged_docs_only_flag",
+            checked,
+            *names,
+            settings={**both, "unjudged": "removed"},
+        ),
+        *_tools(
+            "trec_eval -M",
+            version,
+            f"{repository}: trec_eval.c, option -M (the list is cut, the ideal is not); issue 11",
+            checked,
+            uncut,
+            settings=both,
+        ),
+    ]
+
+
 TOOLS: tuple[Tool, ...] = (
-    *_tools(
-        "trec_eval",
+    *_trec_eval(
         "9.0.8",
-        f"github.com/usnistgov/trec_eval: m_map_cut.c, m_ndcg_cut.c, m_recall.c, m_P.c, {_DOCNO}",
-        "compat, by its own test output and by pytrec_eval, which compiles its C source",
-        *_TREC,
-        settings={"queries": "both"},
+        "m_iprec_at_recall.c ((long)(x*R + 0.9)), form_res_rels.c (score as float",
+        "compat, by pytrec_eval, which compiles its C source",
+        precision=32,
+        levels="up",
     ),
-    *_tools(
-        "trec_eval -c",
-        "9.0.8",
-        "github.com/usnistgov/trec_eval: trec_eval.c, option -c (average over all queries of the qrels)",
-        COMPAT,
-        *_TREC,
-    ),
-    *_tools(
-        "trec_eval -J",
-        "9.0.8",
-        "github.com/usnistgov/trec_eval: trec_eval.c, option -J; pytrec_eval judged_docs_only_flag",
-        COMPAT,
-        *_TREC,
-        settings={"queries": "both", "unjudged": "removed"},
-    ),
-    *_tools(
-        "trec_eval -M",
-        "9.0.8",
-        "github.com/usnistgov/trec_eval: trec_eval.c, option -M (the list is cut, the ideal is not); issue 11",
-        COMPAT,
-        ("ndcg -M {k}", "ndcg", {"queries": "both", "ideal": "uncut"}),
+    *_trec_eval(
+        "10.0",
+        "m_iprec_at_recall.c (lround(x*R)), form_res_rels.c (score as double",
+        "compat, by its own test output, and by pytrec_eval given its order",
+        precision=64,
+        levels="nearest",
     ),
     *_tools(
         "pytrec_eval",
         "0.5.11",
-        "pytrec-eval-terrier (github.com/cvangysel/pytrec_eval): src/pytrec_eval.cpp; the mean is the user's own",
+        "pytrec-eval-terrier (github.com/cvangysel/pytrec_eval): src/pytrec_eval.cpp, on trec_eval 9.0.8; the mean is "
+        "the user's own",
         COMPAT,
         *_TREC,
         settings={"queries": "both"},
@@ -154,6 +184,7 @@ TOOLS: tuple[Tool, ...] = (
         ("P@{k}", "precision", {}),
         ("RR", "mrr", {}),
         ("Success@{k}", "hit", {}),
+        ("IPrec@{k}", "iprec", {}),
         (
             "RR@{k}",
             "mrr",
@@ -364,36 +395,38 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
-def tools_of(family: str, cutoff: int | None) -> list[Tool]:
-    """Return the entries for a name: those with a cut-off, or those for the whole list."""
-    return [tool for tool in TOOLS if tool.family == family and tool.is_cut == (cutoff is not None)]
+def tools_of(family: str, at: float | None) -> list[Tool]:
+    """Return the entries for a name: those with a cut-off or a recall level, or those for the whole list."""
+    return [tool for tool in TOOLS if tool.family == family and tool.is_cut == (at is not None)]
 
 
-def find(text: str) -> tuple[Tool, int | None]:
-    """Return the entry and the cut-off of "tool:name".
+def find(text: str) -> tuple[Tool, int | float | None]:
+    """Return the entry of "tool:name" or "tool version:name", and the cut-off or recall level.
 
     >>> tool, cutoff = find("sklearn:ndcg@10")
     >>> tool.tool, tool.name, cutoff
     ('scikit-learn', 'ndcg_score(k={k})', 10)
-    >>> find("trec_eval:map_cut_10")[0].name
-    'map_cut_{k}'
+    >>> find("trec_eval:map_cut_10")[0].release, find("trec_eval 10.0:map_cut_10")[0].release
+    ('trec_eval 9.0.8', 'trec_eval 10.0')
     """
     wanted, _, name = text.partition(":")
-    entries = [tool for tool in TOOLS if wanted.lower() in (n.lower() for n in (tool.tool, *tool.aliases))]
+    known = {tool: (tool.tool, tool.release, *tool.aliases) for tool in TOOLS}
+    entries = [tool for tool, names in known.items() if wanted.lower() in map(str.lower, names)]
     if not entries:
-        known = {name for tool in TOOLS for name in (tool.tool, *tool.aliases)}
-        raise ParamError(f"{text!r}: no tool of that name is known.{did_you_mean(wanted, known)}")
+        spelled = {name for names in known.values() for name in names}
+        raise ParamError(f"{text!r}: no tool of that name is known.{did_you_mean(wanted, spelled)}")
     for tool in entries:
-        found = re.fullmatch(re.escape(tool.name).replace(r"\{k\}", r"(\d+)"), name.strip(), re.IGNORECASE)
+        number = r"(\\d*\\.?\\d+)" if FAMILIES[tool.family].by_recall else r"(\\d+)"
+        found = re.fullmatch(re.sub(r"\\{[kx]\\}", number, re.escape(tool.name)), name.strip(), re.IGNORECASE)
         if found is not None:
-            return tool, int(found[1]) if tool.is_cut else None
-    names = [tool.name for tool in entries]
+            return tool, parse_about(f"{tool.family}@{found[1]}")[1] if tool.is_cut else None
+    there = ", ".join(dict.fromkeys(tool.name for tool in entries))
     try:
-        family, cutoff = parse_about(name)
+        family, at = parse_about(name)
     except ParamError:
-        raise ParamError(f"{text!r}: {entries[0].tool} is known for {', '.join(names)}") from None
-    fitting = [tool for tool in entries if tool.family == family and tool.is_cut == (cutoff is not None)]
+        raise ParamError(f"{text!r}: {entries[0].tool} is known for {there}") from None
+    fitting = [tool for tool in entries if tool.family == family and tool.is_cut == (at is not None)]
     if not fitting:
         label = FAMILIES[family].label
-        raise ParamError(f"{text!r}: no {label} of {entries[0].tool} is known; there are {', '.join(names)}")
-    return fitting[0], cutoff
+        raise ParamError(f"{text!r}: no {label} of {entries[0].tool} is known; there are {there}")
+    return fitting[0], at

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from permed_measures.errors import ParamError
 from permed_measures.explanation.conventions import AXES, FAMILIES, Convention, base_of, in_words, phrase
 from permed_measures.explanation.family import Values
 
@@ -101,6 +103,8 @@ def walk(
             continue
         words = f"{phrase(axis, getattr(here, axis))} → {phrase(axis, getattr(after, axis))}"
         steps.append(_step(values_at, here, after, axis, words))
+        if math.isnan(steps[-1].after):
+            raise ParamError(f"no walk: the value of {in_words(after)} cannot be given exactly on this run")
         here = after
     return Waterfall(
         names=names,
@@ -114,9 +118,11 @@ def walk(
 
 def _toggled(here: Convention, end: Convention, axis: str) -> Convention:
     if axis == "family" and here.family != end.family:
-        base = base_of(end.family, here.cutoff)
-        own: dict[str, Any] = {name: getattr(base, name) for name in ("gain", "ideal", "weights", "denominator")}
-        if FAMILIES[end.family].needs_cutoff and here.cutoff is None:
+        family = FAMILIES[end.family]
+        base = base_of(end.family, end.recall if family.by_recall else here.cutoff)
+        names = ("gain", "ideal", "weights", "denominator", "levels", "cutoff", "recall")
+        own: dict[str, Any] = {name: getattr(base, name) for name in names}
+        if family.needs_cutoff and here.cutoff is None:
             own["cutoff"] = end.cutoff
         return here._replace(family=end.family, **own)
     return here._replace(**{axis: getattr(end, axis)})

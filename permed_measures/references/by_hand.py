@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 
 from permed_measures.references.reference import (
@@ -171,6 +171,61 @@ def _set_ap(grades: Grades, ranking: list[str], params: Params) -> float:
     return _set_p(grades, ranking, {**params, "relative": False}) * _r(grades, ranking, params)
 
 
+def _is_judged_not_relevant(grades: Grades, doc_id: str, rel: float) -> bool:
+    """Whether somebody looked at it: a negative grade stands for a document of the pool that nobody judged."""
+    return doc_id in grades and 0 <= grades[doc_id] < rel
+
+
+def _bpref(grades: Grades, ranking: list[str], params: Params) -> float:
+    rel = params["rel"]
+    num_rel = len(_relevant(grades, rel))
+    num_not = sum(_is_judged_not_relevant(grades, doc_id, rel) for doc_id in grades)
+    total = 0.0
+    for place, doc_id in enumerate(ranking):
+        if _is_relevant(grades, doc_id, rel):
+            above = sum(_is_judged_not_relevant(grades, other, rel) for other in ranking[:place])
+            total += 1 - min(above, num_rel) / min(num_not, num_rel) if above else 1.0
+    return total / num_rel if num_rel else 0.0
+
+
+_EPSILON = 0.00001
+"""What infAP adds to both kinds of judged documents, so that no estimate is 0/0."""
+
+
+def _inf_ap(grades: Grades, ranking: list[str], params: Params) -> float:
+    rel = params["rel"]
+    total = 0.0
+    for place, doc_id in enumerate(ranking):
+        if _is_relevant(grades, doc_id, rel):
+            relevant = sum(_is_relevant(grades, other, rel) for other in ranking[:place])
+            judged = relevant + sum(_is_judged_not_relevant(grades, other, rel) for other in ranking[:place])
+            in_pool = sum(other in grades for other in ranking[:place])
+            # of the documents above, those in the pool are relevant in the proportion of the judged ones
+            expected = in_pool * (relevant + _EPSILON) / (judged + 2 * _EPSILON)
+            total += (1 + expected) / (place + 1)
+    num_rel = len(_relevant(grades, rel))
+    return total / num_rel if num_rel else 0.0
+
+
+def _iprec(grades: Grades, ranking: list[str], params: Params) -> float:
+    # trec_eval 9.0.8: 0.9 more, then the decimals are cut off (m_iprec_at_recall.c)
+    needed = int(params["recall"] * len(_relevant(grades, params["rel"])) + 0.9)
+    best = 0.0
+    for rank in range(1, len(ranking) + 1):
+        hits = sum(_is_relevant(grades, doc_id, params["rel"]) for doc_id in ranking[:rank])
+        if hits >= needed:
+            best = max(best, hits / rank)
+    return best
+
+
+def _num_rel(grades: Grades, ranking: list[str], params: Params) -> float:
+    return float(len(_relevant(grades, params["rel"])) if ranking else 0)
+
+
+def _num_q(grades: Grades, ranking: list[str], params: Params) -> float:  # noqa: ARG001  (one signature)
+    return float(bool(ranking))
+
+
 def _num_ret(grades: Grades, ranking: list[str], params: Params) -> float:
     return float(len(ranking) if params.get("rel") is None else _hits(grades, ranking, params))
 
@@ -215,23 +270,8 @@ def _relative_p(grades: Grades, ranking: list[str], params: Params) -> float:
     return _hits(grades, ranking, params) / most if most else 0.0
 
 
-def _nonrelevant(grades: Grades, doc_ids: Iterable[str], rel: float) -> int:
-    return sum(doc_id in grades and 0 <= grades[doc_id] < rel for doc_id in doc_ids)
-
-
-def _bpref(grades: Grades, ranking: list[str], params: Params) -> float:
-    rel = params["rel"]
-    num_rel = len(_relevant(grades, rel))
-    total = 0.0
-    for place, doc_id in enumerate(ranking):
-        if _is_relevant(grades, doc_id, rel):
-            before = min(_nonrelevant(grades, ranking[:place], rel), num_rel)
-            total += 1 - before / min(_nonrelevant(grades, grades, rel), num_rel) if before else 1
-    return total / num_rel if num_rel else 0.0
-
-
 def _num_nonrel_judged_ret(grades: Grades, ranking: list[str], params: Params) -> float:
-    return float(_nonrelevant(grades, ranking, params["rel"]))
+    return float(sum(_is_judged_not_relevant(grades, doc_id, params["rel"]) for doc_id in ranking))
 
 
 def _utility(grades: Grades, ranking: list[str], params: Params) -> float:
@@ -329,6 +369,11 @@ _MEASURES: dict[str, Callable[[Grades, list[str], Params], float]] = {
     "RR": _rr,
     "Success": _coverage,
     "Rprec": _rprec,
+    "Bpref": _bpref,
+    "infAP": _inf_ap,
+    "IPrec": _iprec,
+    "NumRel": _num_rel,
+    "NumQ": _num_q,
     "SetP": _set_p,
     "SetR": _r,
     "SetF": _set_f,

@@ -118,8 +118,19 @@ def _no_perl() -> str:
     return "" if shutil.which("perl") else "gdeval is a Perl script, and perl is not installed"
 
 
+def _reference(provider: str, find: Callable[[str, Params], Computation | None], **options: Any) -> Reference:  # noqa: ANN401  (of Reference)
+    return Reference(
+        f"ir_measures/{provider}",
+        package="ir_measures",
+        find=find,
+        distributions=("ir-measures", "ir_measures"),
+        known=("0.4.1", "0.5"),
+        **options,
+    )
+
+
 REFERENCES = (
-    Reference("ir_measures/pytrec_eval", package="ir_measures", find=_pytrec_eval),
-    Reference("ir_measures/gdeval", package="ir_measures", find=_gdeval, missing=_no_perl),
-    Reference("ir_measures/msmarco", package="ir_measures", find=_msmarco),
+    _reference("pytrec_eval", _pytrec_eval, program="pytrec_eval"),
+    _reference("gdeval", _gdeval, program="ir_measures", missing=_no_perl),
+    _reference("msmarco", _msmarco, program="ir_measures"),
 )

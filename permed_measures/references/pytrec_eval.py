@@ -1,4 +1,4 @@
-"""pytrec_eval, asked directly, on the run as it is: trec_eval's own order and arithmetic.
+"""pytrec_eval, asked directly, on the run as it is: the order and arithmetic of trec_eval 9.0.8.
 
 Where trec_eval lacks a measure of ours, it is asked for numbers from which the measure follows by plain arithmetic:
 precision at every rank and level, recall, or nDCG over fewer judgements.
@@ -413,4 +413,13 @@ def _find(name: str, params: Params) -> Computation | None:
     return _MEASURES[name](params) if name in _MEASURES else None
 
 
-REFERENCES = (Reference("pytrec_eval", package="pytrec_eval", find=_find),)
+REFERENCES = (
+    Reference(
+        "pytrec_eval",
+        package="pytrec_eval",
+        find=_find,
+        program="pytrec_eval",
+        distributions=("pytrec-eval-terrier", "pytrec_eval"),
+        known=("0.5.6", "0.6"),
+    ),
+)

@@ -136,4 +136,4 @@ def _find(name: str, params: Params) -> Computation | None:
     return _MEASURES[name](params)
 
 
-REFERENCES = (Reference("ranx", package="ranx", find=_find),)
+REFERENCES = (Reference("ranx", package="ranx", find=_find, distributions=("ranx",), known=("0.3.20", "0.4")),)

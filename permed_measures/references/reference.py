@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,9 +39,9 @@ class Computation:
     refuses: Callable[[Qrels, Run], str] = takes_all
     """Why this input cannot be given to the reference; empty when it can."""
     ties: str = ""
-    """What it does with equal scores, where that is not trec_eval's rule."""
+    """What it does with equal scores, where that is not trec_eval 9.0.8's rule."""
     near_ties: str = ""
-    """What it does with scores that are equal only as 32-bit floats, where that is not trec_eval's rule."""
+    """What it does with scores that are equal only as 32-bit floats, where that is not trec_eval 9.0.8's rule."""
     tolerance: float = TOLERANCE
     tolerance_reason: str = ""
 
@@ -53,12 +57,52 @@ class Reference:
     """Return the computation of the measure of this name and these parameters (all of them, defaults included)."""
     missing: Callable[[], str] = str
     """Why it cannot run here, for another reason than an absent package; empty when it can."""
+    program: str = ""
+    """The program that does the arithmetic: where evaluate() has its value from it, it confirms nothing."""
+    distributions: tuple[str, ...] = ()
+    """What the package is called where it is published; the first one that is installed counts."""
+    known: tuple[str, str] = ("", "")
+    """The versions that were compared with ours: from this one on, before that one."""
 
     def absent(self) -> str:
         """Return why the reference cannot be used on this machine; empty when it can."""
         if self.package and find_spec(self.package) is None:
             return f"{self.package} is not installed"
         return self.missing()
+
+    @cached_property
+    def version(self) -> str:
+        """The installed version; empty where it has none of its own, or none that can be found."""
+        for distribution in self.distributions:
+            with suppress(PackageNotFoundError):
+                return version(distribution)
+        return ""
+
+    @property
+    def label(self) -> str:
+        """The name with the version."""
+        return f"{self.name} {self.version}".strip()
+
+    def unknown_version(self) -> str:
+        """Say that the version is not among those that were compared with ours; empty where it is."""
+        if not self.distributions or self.absent():
+            return ""
+        first, end = self.known
+        if not self.version:
+            return f"{self.name}: its version cannot be found; known are {first} to below {end}"
+        if _numbers(first) <= _numbers(self.version) < _numbers(end):
+            return ""
+        return f"{self.label} is not among the known versions, {first} to below {end}: it may compute something else"
+
+
+def _numbers(written: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with.
+
+    >>> _numbers("0.5.11") < _numbers("0.6"), _numbers("1.4rc1")
+    (True, (1, 4))
+    """
+    found = re.match(r"\d+(\.\d+)*", written)
+    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def cutoff_of(params: Params) -> int | None:
@@ -79,7 +123,7 @@ def as_float32(score: float) -> float:
 
 
 def trec_order(scores: Scores) -> list[str]:
-    """Return the documents as trec_eval ranks them: by 32-bit score, descending; ties by id (bytes), descending."""
+    """Return the documents as trec_eval 9.0.8 ranks them: by 32-bit score; ties by id (bytes); both descending."""
     return sorted(scores, key=lambda doc_id: (as_float32(scores[doc_id]), doc_id.encode()), reverse=True)
 
 

@@ -91,4 +91,6 @@ def _find(name: str, params: Params) -> Computation | None:
     return _ndcg(params) if name == "nDCG" else None
 
 
-REFERENCES = (Reference("scikit-learn", package="sklearn", find=_find),)
+REFERENCES = (
+    Reference("scikit-learn", package="sklearn", find=_find, distributions=("scikit-learn",), known=("1.4", "2")),
+)
