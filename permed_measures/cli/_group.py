@@ -10,6 +10,7 @@ import click
 
 import permed_measures
 from permed_measures.cli import command_files
+from permed_measures.errors import visible
 
 
 def _unraw(command: click.Command) -> click.Command:
@@ -68,6 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = group.main(args=list(arguments), prog_name="permed-measures", standalone_mode=False)
     except click.ClickException as error:
+        error.message = "\n".join(map(visible, error.message.split("\n")))
         error.show()
         return error.exit_code
     except click.Abort:

@@ -22,6 +22,7 @@ from permed_measures.errors import HostError, InputError, ParamError, did_you_me
 from permed_measures.evaluate import evaluate
 from permed_measures.inputs import Qrels, as_qrels
 from permed_measures.measures import parse_all
+from permed_measures.output import print_note
 from permed_measures.readers import read_qrels, read_run
 from permed_measures.readers.source import STDIN
 
@@ -59,7 +60,8 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
         for name in names:
             show(_SUMMARY, name, aggregators[name].result())
     sys.stdout.flush()  # notes stand below what they are about
-    sys.stderr.writelines(f"note: {note}\n" for note in notes)
+    for note in notes:
+        print_note(f"note: {note}")
 
 
 def _qrels(path: str, commands: Sequence[str]) -> Qrels:
