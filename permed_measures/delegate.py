@@ -163,7 +163,7 @@ class _Invocation:
             str(number): _numbered(_length(ranking, depth, exact_length=exact_length))
             for number, ranking in enumerate(rankings)
         }
-        level = 1 if threshold else max(1, math.ceil(self.rel))
+        level = 1 if threshold else min(max(1, math.ceil(self.rel)), _MAX_GRADE + 1)  # no grade there is higher
         names = sorted({call.name for call in calls})
         answers = _evaluator(qrels, names, level).evaluate(run) if run else {}
         return (answers[query_id] for query_id in qrels)

@@ -282,7 +282,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     return Evaluation(
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
-        notes=_notes(judged, returned, look, rel, set(query_sets.values())),
+        notes=[*_notes(judged, returned, look, rel, set(query_sets.values())), *getattr(returned, "notes", ())],
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
@@ -332,7 +332,7 @@ def choose(
     queries: str | None,
 ) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None]:
     """Return measures with their labels, the query set of each, and the profile."""
-    if queries is not None and queries not in QUERY_SETS:
+    if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
         msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
         raise ParamError(msg)
     if (measures is None) == (profile is None):
@@ -342,7 +342,7 @@ def choose(
         known = load_profile(profile)
         labels = {entry.measure: entry.name for entry in known.entries}
         return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known
-    parsed = parse_all(measures or [])
+    parsed = parse_all([] if measures is None else measures)
     if not parsed:
         msg = "no measures given; name some, such as 'GWAP@10 P@1'"
         raise ParamError(msg)

@@ -3,7 +3,8 @@
 TREC files are read with numpy where only the top of each list is wanted (:mod:`permed_measures.large_trec`), and
 everything else with DuckDB. With a cut-off only the top of each query's list leaves the engine; without one, its bare
 scores and its judged documents do. Whatever looks wrong, or might, is left to the plain reader, which names file and
-line: this module returns None then. Where both read a file, they find the same.
+line: this module returns None then, or raises the same error, without keeping the file. Where both read a file, they
+find the same.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -74,12 +75,31 @@ def _top_of_trec(source: Source, qrels: Mapping[str, Grades], depth: int, folder
     from permed_measures.large_trec import Doubt, Irregular, tops  # noqa: PLC0415  (numpy is for large files)
 
     try:
-        with suppress(Irregular):
-            if not source.is_gzip:
+        if not source.is_gzip:
+            try:
                 return _rankings(tops(source.path, depth + 1), qrels, depth)
-        return _rankings(tops(_tidied(source, folder), depth + 1), qrels, depth)
-    except (Doubt, _Doubt):
-        return None
+            except Doubt as doubt:
+                if doubt.part is not None:
+                    trec.check_part(source, "run", *doubt.part)
+                if not isinstance(doubt, Irregular):
+                    return None
+        tidied = _tidied(source, folder)
+        try:
+            return _rankings(tops(tidied, depth + 1), qrels, depth)
+        except Doubt as doubt:
+            if doubt.part is not None and not _is_sound(tidied, doubt.part):
+                trec.check(source, "run")  # its lines have other numbers than those of the copy
+    except _Doubt:
+        pass
+    return None
+
+
+def _is_sound(path: Path, part: tuple[int, int]) -> bool:
+    try:
+        trec.check_part(Source(path), "run", *part)
+    except InputError:
+        return False
+    return True
 
 
 def _by_engine(
@@ -103,6 +123,8 @@ def _by_engine(
                 raise
             except (duckdb.Error, _Doubt):
                 continue
+    if module is trec:  # what is wrong is found without keeping the file
+        trec.check(source, "run")
     return None
 
 

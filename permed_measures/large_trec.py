@@ -52,7 +52,9 @@ _HASH = _WORD(0x9E3779B97F4A7C15)
 
 
 class Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
-    """Something that another reader has to judge."""
+    """Something that another reader has to judge; ``part`` is where in the file, as far as that is known."""
+
+    part: tuple[int, int] | None = None
 
 
 class Irregular(Doubt):
@@ -74,9 +76,13 @@ def tops(path: Path, depth: int) -> Iterator[Top]:
     threads = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
     try:
         with path.open("rb") as file:
-            blocks = [threads.submit(_tops, path, start, stop, depth) for start, stop in _cut(file)]
-        for block in blocks:
-            yield from block.result()
+            blocks = [(part, threads.submit(_tops, path, *part, depth)) for part in _cut(file)]
+        for part, block in blocks:
+            try:
+                yield from block.result()
+            except Doubt as doubt:
+                doubt.part = part
+                raise
     finally:
         threads.shutdown(cancel_futures=True)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,6 +171,9 @@ def load_profile(profile: str | Path | Profile) -> Profile:
     """
     if isinstance(profile, Profile):
         return profile
+    if not isinstance(profile, (str, PathLike)):
+        msg = f"profile={profile!r} is a {type(profile).__name__}; give a name, a .toml file or a Profile."
+        raise ParamError(msg + did_you_mean("", PROFILES))
     if str(profile) in PROFILES:
         return PROFILES[str(profile)]
     from pathlib import Path  # noqa: PLC0415  (slow to import, and most profiles are named)

@@ -44,7 +44,7 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
     counts = f"{_counted(len(groups), 'query', 'queries')}, {_counted(documents, 'document', 'documents')}"
     print_note(f"{what}: {counts}, {module.NAME} to {written.NAME}")
     print_note(f"note: query, document and {number} are kept, nothing else that {source} may hold")
-    for note in notes:
+    for note in [*notes, *getattr(groups, "notes", ())]:
         print_note(f"note: {note}")
 
 

@@ -82,7 +82,7 @@ def parse_all(names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
             msg = "an empty measure name; give one such as 'GWAP@10'"
             raise ParamError(msg)
         return [measure for word in words for measure in _parse_word(word)]
-    if not isinstance(names, Iterable):
+    if not isinstance(names, Iterable) or not getattr(names, "ndim", 1):
         msg = f"a measure is given by name or as an ir_measures measure, not as {type(names).__name__}"
         raise ParamError(msg)
     return [measure for name in names for measure in parse_all(name)]
@@ -138,8 +138,8 @@ def _in_capitals(name: str) -> str | None:
 
 def _literal_params(word: str, given: str) -> dict[str, Any]:
     try:
-        call = ast.parse(f"_{given}", mode="eval").body
-    except SyntaxError:
+        call = ast.parse(_unmixed(f"_{given}"), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         msg = f"{word!r}: the parameters {given!r} cannot be read; write Name(param=value, …)"
         raise ParamError(msg) from None
     if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
@@ -148,9 +148,21 @@ def _literal_params(word: str, given: str) -> dict[str, Any]:
     return {str(keyword.arg): _literal(word, ast.unparse(keyword.value)) for keyword in call.keywords}
 
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_RUN_TOGETHER = re.compile(r"\b\d[\w.]*?(and|else|for|if|in|is|not|or)")
+"""A number and a word of Python's without a space between them."""
+
+
+def _unmixed(text: str) -> str:
+    """Return a text that Python reads or refuses without a warning; ValueError where it would warn first."""
+    if _RUN_TOGETHER.search(_QUOTED.sub("", text)):
+        raise ValueError(text)
+    return text
+
+
 def _literal(word: str, text: str) -> Any:  # noqa: ANN401  (whatever was written)
     try:
-        return ast.literal_eval(text.strip())
+        return ast.literal_eval(_unmixed(text.strip()))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         hint = "; measures are separated by spaces" if "," in text else ""
         msg = f"{word!r}: {text!r} is not a value; numbers, quoted strings, True, False and dicts of these are{hint}"
@@ -225,6 +237,10 @@ def parse_trec_name(name: str) -> list[Measure]:
         return []  # ir_measures raises whatever its parser runs into
 
 
+_TOO_DEEP = 2**63
+"""trec_eval's cut-offs are 64-bit numbers."""
+
+
 def checked(measure: Measure) -> Measure:
     """Check the parameters of a measure, ours or ir_measures', as soon as it is named.
 
@@ -237,8 +253,10 @@ def checked(measure: Measure) -> Measure:
         if info is None:
             msg = f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}"
             raise ParamError(msg)
-        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int >= 1"
+        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < _TOO_DEEP):
+            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int >= 1" + (
+                ", below 2**63" if isinstance(value, int) and value >= _TOO_DEEP else ""
+            )
             raise ParamError(msg)
         if name == "rel":
             lowest_relevant(value, f"{measure.NAME}: rel")

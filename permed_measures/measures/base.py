@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from ir_measures import Measure, ParamInfo
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.ranking import Grades, Ranking
+from permed_measures.ranking import Grades, Ranking, real
 
 NOT_GIVEN: Any = ParamInfo().default
 """ir_measures' mark for a parameter that has no value and no default."""
@@ -71,12 +71,15 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
 
 def canonical(number: Any) -> int | float:  # noqa: ANN401  (any real number, numpy's included)
     """Return a built-in int for a whole number, else a built-in float, so that 2, 2.0 and np.int64(2) are one value."""
-    if isinstance(number, (bool, str, bytes)) or not hasattr(number, "__float__"):
-        raise ValueError(number)
+    if isinstance(number, bool):
+        raise ValueError(number)  # noqa: TRY004  (as of anything else that is no number)
     try:
+        as_float = real(number)
         return operator.index(number)
     except TypeError:
-        as_float = float(number)
+        pass
+    except OverflowError:
+        raise ValueError(number) from None
     if not math.isfinite(as_float):
         raise ValueError(number)
     return int(as_float) if as_float.is_integer() else as_float

@@ -1,11 +1,13 @@
 """TREC qrels (query, iteration, document, grade) and runs (query, Q0, document, rank, score, tag).
 
-Fields are separated by any white space; blank lines and lines that start with ``#`` are left out.
+Fields are separated by any white space; blank lines and lines that start with ``#`` are left out, and so is what follows
+the tag of a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from permed_measures.errors import InputError
@@ -19,8 +21,10 @@ ROWS = True
 
 _FIELDS = {"qrels": 4, "run": 6}
 _VALUE = {"qrels": 3, "run": 4}
+_RANK = 3
 _LINE_END = "\0"
 _NUL = b"\0"
+_PIECE = 1 << 20
 _SPLIT_BY_STR_ONLY = (b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 """White space to str.split(), not to bytes.split(), nor to trec_eval."""
 
@@ -28,8 +32,8 @@ _SPLIT_BY_STR_ONLY = (b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 def fits(head: bytes) -> bool:
     """Whether the first line that is not a comment has the fields of a TREC file."""
     fields = next((line.split() for line in head.split(b"\n") if is_data(line)), [])
-    what = next((what for what, count in _FIELDS.items() if count == len(fields)), None)
-    if what is None:
+    what = _what(fields)
+    if what is None or (len(fields) > _FIELDS[what] and fields[1].upper() != b"Q0"):
         return False
     try:
         float(fields[_VALUE[what]])
@@ -41,6 +45,12 @@ def fits(head: bytes) -> bool:
 def what_is(source: Source) -> str | None:
     """Return 'qrels' or 'run' by the number of fields in the first line."""
     fields = next((line.split() for line in source.head().split(b"\n") if is_data(line)), [])
+    return _what(fields)
+
+
+def _what(fields: Sequence[bytes]) -> str | None:
+    if len(fields) > _FIELDS["run"] and fields[_RANK].isdigit():
+        return "run"
     return next((what for what, count in _FIELDS.items() if count == len(fields)), None)
 
 
@@ -52,10 +62,12 @@ def is_data(line: bytes) -> bool:
 
 def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
-    groups: dict[str, dict[str, Any]] = {}
+    groups: Noted = Noted()
     count = 0
+    more = 0
     for first, block in source.blocks():
-        query_ids, doc_ids, values = _columns(source, what, first, block)
+        query_ids, doc_ids, values, longer = _columns(source, what, first, block)
+        more += longer
         last, group = None, {}
         for query_id, doc_id, value in zip(query_ids, doc_ids, values, strict=True):
             if query_id != last:
@@ -64,18 +76,62 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
             group[doc_id] = value
         count += len(values)
     if sum(map(len, groups.values())) != count:
-        raise _repetition(source)
+        check(source, what)
+    if more:
+        lines = "1 line has" if more == 1 else f"{more:,} lines have"
+        groups.notes.append(f"{lines} fields after the tag of the run, which are ignored, as trec_eval does")
     return groups
 
 
-def _columns(source: Source, what: str, first: int, block: bytes) -> tuple[Sequence[str], Sequence[str], Sequence[Any]]:
-    """Return query ids, document ids and values of a block, all at once when every line of it is sound."""
+class Noted(dict[str, dict[str, Any]]):
+    """Groups, and what is to be said about the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+
+def check(source: Source, what: str) -> None:
+    """Raise the error of the first line that is wrong, else of one that repeats another; the file is not kept."""
+    seen = array("q")
+    for first, block in source.blocks():
+        query_ids, doc_ids, _, _ = _columns(source, what, first, block)
+        seen.extend(map(hash, zip(query_ids, doc_ids, strict=True)))
+    again = _repeated(seen)
+    if again:
+        _check_repetition(source, what, source.blocks(), again)
+
+
+def check_part(source: Source, what: str, start: int, stop: int) -> None:
+    """Raise the error of the first wrong or repeated line between two places of a file, each the start of a line."""
+    with source.open() as file:
+        line = 1
+        while file.tell() < start:
+            line += file.read(min(_PIECE, start - file.tell())).count(b"\n")
+        block = file.read(stop - start).removesuffix(b"\n")
+    query_ids, doc_ids, _, _ = _columns(source, what, line, block)
+    again = _repeated(array("q", map(hash, zip(query_ids, doc_ids, strict=True))))
+    if again:
+        _check_repetition(source, what, [(line, block)], again)
+
+
+def _columns(
+    source: Source, what: str, first: int, block: bytes
+) -> tuple[Sequence[str], Sequence[str], Sequence[Any], int]:
+    """Return query ids, document ids and values of a block, all at once when every line of it is sound.
+
+    And how many lines have more fields than a run has.
+    """
     found = None if b"#" in block or _NUL in block else _fields(block, what)
+    longer = 0
     if found is None:
-        kept = b"\n".join([line for line in block.split(b"\n") if is_data(line)])
-        if not kept:
-            return (), (), ()
-        found = None if _NUL in kept else _fields(kept, what)
+        lines = [line for line in block.split(b"\n") if is_data(line)]
+        if not lines:
+            return (), (), (), 0
+        found = None if _NUL in block else _fields(b"\n".join(lines), what)
+        if found is None and what == "run":
+            longer = _cut(lines)
+            found = None if not longer or _NUL in block else _fields(b"\n".join(lines), what)
     if found is None:
         raise _fault(source, what, first, block)
     fields, line_end = found
@@ -84,10 +140,24 @@ def _columns(source: Source, what: str, first: int, block: bytes) -> tuple[Seque
     if values is None:
         raise _fault(source, what, first, block)
     if line_end == _LINE_END:
-        return fields[::step], fields[2::step], values
+        return fields[::step], fields[2::step], values, longer
     source.decode(block, first)  # an error names the line
     query_ids, doc_ids = (b"\n".join(ids).decode().split("\n") for ids in (fields[::step], fields[2::step]))
-    return query_ids, doc_ids, values
+    return query_ids, doc_ids, values, longer
+
+
+def _cut(lines: list[bytes]) -> int:
+    """Take away what follows the tag of a run, and return of how many lines.
+
+    Where the fourth field is no rank, a document may be named in two words: such a line is left as it is.
+    """
+    count = 0
+    for place, line in enumerate(lines):
+        fields = line.split()
+        if len(fields) > _FIELDS["run"] and fields[_RANK].isdigit():
+            lines[place] = b" ".join(fields[: _FIELDS["run"]])
+            count += 1
+    return count
 
 
 def _fields(lines: bytes, what: str) -> tuple[list[Any], str | bytes] | None:
@@ -134,9 +204,11 @@ def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
     expected, at = _FIELDS[what], _VALUE[what]
     parse: Callable[[bytes], int | float] = grade_of if what == "qrels" else score_of
     for number, line, fields in _numbered(first, block):
-        if len(fields) != expected:
+        if len(fields) != expected and not (what == "run" and _what(fields) == what):
             count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-            return source.error(f"{count}, a {what} line has {expected}: {shown(line)}", number)
+            no_rank = what == "run" and len(fields) > expected
+            more = ", and more only where the fourth is a rank" if no_rank else ""
+            return source.error(f"{count}, a {what} line has {expected}{more}: {shown(line)}", number)
         if _NUL in line:
             return source.error(f"a NUL character: {shown(line)}", number)
         try:
@@ -147,19 +219,32 @@ def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
     raise AssertionError(msg)
 
 
-def _repetition(source: Source) -> InputError:
-    """Find the line whose query and document stand in the file before."""
-    seen: dict[tuple[bytes, bytes], int] = {}
-    for first, block in source.blocks():
-        for number, line, fields in _numbered(first, block):
-            pair = (fields[0], fields[2])
+def _repeated(hashes: array[int]) -> set[int]:
+    """Return those that are there more than once; the array is sorted where it is."""
+    import numpy as np  # noqa: PLC0415  (only for large files, and for errors)
+
+    if not hashes:
+        return set()
+    ordered = np.frombuffer(hashes, np.int64)
+    ordered.sort()
+    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+
+
+def _check_repetition(source: Source, what: str, blocks: Iterable[tuple[int, bytes]], hashes: set[int]) -> None:
+    """Raise the error of the line whose query and document stand before it; their hash is one of these."""
+    seen: dict[tuple[str, str], int] = {}
+    for first, block in blocks:
+        query_ids, doc_ids, _, _ = _columns(source, what, first, block)
+        if hashes.isdisjoint(map(hash, zip(query_ids, doc_ids, strict=True))):
+            continue
+        for pair, (number, line, _) in zip(zip(query_ids, doc_ids, strict=True), _numbered(first, block), strict=True):
+            if hash(pair) not in hashes:
+                continue
             if pair in seen:
-                query_id, doc_id = (field.decode() for field in pair)
+                query_id, doc_id = pair
                 msg = f"query {query_id!r}, document {doc_id!r} stands in line {seen[pair]} already: {shown(line)}"
-                return source.error(msg, number)
+                raise source.error(msg, number)
             seen[pair] = number
-    msg = "pairs were counted twice, but every one of them stands once"
-    raise AssertionError(msg)
 
 
 def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:
