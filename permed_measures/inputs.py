@@ -163,7 +163,7 @@ def _rows(source: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tu
         source = source.collect()
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
         return _frame_rows(source, what, value_columns)
-    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)) and getattr(source, "ndim", 1):
+    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)) and getattr(source, "ndim", 1) != 0:
         return _tuple_rows(source, what, value_columns)
     msg = f"{what}: {type(source).__name__} is not a shape we know; give {_SHAPES}"
     raise InputError(msg)

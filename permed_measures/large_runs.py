@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -80,7 +80,7 @@ def _top_of_trec(source: Source, qrels: Mapping[str, Grades], depth: int, folder
                 return _rankings(tops(source.path, depth + 1), qrels, depth)
             except Doubt as doubt:
                 if doubt.part is not None:
-                    trec.check_part(source, "run", *doubt.part)
+                    trec.check_parts(source, "run", [doubt.part])
                 if not isinstance(doubt, Irregular):
                     return None
         tidied = _tidied(source, folder)
@@ -96,7 +96,7 @@ def _top_of_trec(source: Source, qrels: Mapping[str, Grades], depth: int, folder
 
 def _is_sound(path: Path, part: tuple[int, int]) -> bool:
     try:
-        trec.check_part(Source(path), "run", *part)
+        trec.check_parts(Source(path), "run", [part])
     except InputError:
         return False
     return True
@@ -121,11 +121,23 @@ def _by_engine(
                     return found
             except duckdb.InterruptException:  # noqa: PERF203  (at most two rounds)
                 raise
-            except (duckdb.Error, _Doubt):
-                continue
+            except (duckdb.Error, _Doubt) as doubt:
+                if module is trec:
+                    _check_doubtful(source)
+                if isinstance(doubt, _Repeated):
+                    break
     if module is trec:  # what is wrong is found without keeping the file
         trec.check(source, "run")
     return None
+
+
+def _check_doubtful(source: Source) -> None:
+    """Raise the error of a line that is wrong in itself, or repeats one that is near."""
+    from permed_measures.large_trec import Doubt, doubtful  # noqa: PLC0415  (numpy is for large files)
+
+    if not source.is_gzip:
+        with suppress(Doubt):
+            trec.check_parts(source, "run", doubtful(source.path))
 
 
 def _rankings(
@@ -146,6 +158,10 @@ def _rankings(
 
 class _Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
     """The engine has met something that the plain reader has to judge."""
+
+
+class _Repeated(_Doubt):
+    """A document stands twice in a query, or its hash does."""
 
 
 class _Rows(NamedTuple):
@@ -426,7 +442,7 @@ def _batches(*columns: Any, size: int = 256) -> Iterator[tuple[Any, ...]]:  # no
 
 
 def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
-    """Raise _Doubt when two documents of a query have the same hash; many queries at once, for speed."""
+    """Raise _Repeated when two documents of a query have the same hash; many queries at once, for speed."""
     import numpy as np  # noqa: PLC0415  (only for large files)
 
     lengths = [len(hashes) for hashes in high]
@@ -435,7 +451,7 @@ def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
     keys |= np.concatenate(low)
     keys.sort()
     if (keys[1:] == keys[:-1]).any():
-        raise _Doubt
+        raise _Repeated
 
 
 def _places(ascending: Any, hits: Any) -> list[tuple[float, str, int, int]]:  # noqa: ANN401  (numpy's)

@@ -1,7 +1,7 @@
 """TREC qrels (query, iteration, document, grade) and runs (query, Q0, document, rank, score, tag).
 
-Fields are separated by any white space; blank lines and lines that start with ``#`` are left out, and so is what follows
-the tag of a run.
+Fields are separated by any white space; blank lines, lines that start with ``#`` and what follows a run's tag are left
+out.
 """
 
 from __future__ import annotations
@@ -102,17 +102,22 @@ def check(source: Source, what: str) -> None:
         _check_repetition(source, what, source.blocks(), again)
 
 
-def check_part(source: Source, what: str, start: int, stop: int) -> None:
-    """Raise the error of the first wrong or repeated line between two places of a file, each the start of a line."""
+def check_parts(source: Source, what: str, parts: Iterable[tuple[int, int]]) -> None:
+    """Raise the error of the first wrong line in some parts of a file, else of one that repeats another of its part.
+
+    A part starts where a line does, and stops where one does.
+    """
+    line = 1
     with source.open() as file:
-        line = 1
-        while file.tell() < start:
-            line += file.read(min(_PIECE, start - file.tell())).count(b"\n")
-        block = file.read(stop - start).removesuffix(b"\n")
-    query_ids, doc_ids, _, _ = _columns(source, what, line, block)
-    again = _repeated(array("q", map(hash, zip(query_ids, doc_ids, strict=True))))
-    if again:
-        _check_repetition(source, what, [(line, block)], again)
+        for start, stop in parts:
+            while file.tell() < start:
+                line += file.read(min(_PIECE, start - file.tell())).count(b"\n")
+            block = file.read(stop - start)
+            query_ids, doc_ids, _, _ = _columns(source, what, line, block.removesuffix(b"\n"))
+            again = _repeated(array("q", map(hash, zip(query_ids, doc_ids, strict=True))))
+            if again:
+                _check_repetition(source, what, [(line, block.removesuffix(b"\n"))], again)
+            line += block.count(b"\n")
 
 
 def _columns(
@@ -128,10 +133,11 @@ def _columns(
         lines = [line for line in block.split(b"\n") if is_data(line)]
         if not lines:
             return (), (), (), 0
-        found = None if _NUL in block else _fields(b"\n".join(lines), what)
-        if found is None and what == "run":
-            longer = _cut(lines)
-            found = None if not longer or _NUL in block else _fields(b"\n".join(lines), what)
+        kept = b"\n".join(lines)
+        if _NUL not in kept:
+            found = _fields(kept, what)
+            longer = 0 if found is not None or what == "qrels" else _cut(lines)
+            found = _fields(b"\n".join(lines), what) if longer else found
     if found is None:
         raise _fault(source, what, first, block)
     fields, line_end = found
