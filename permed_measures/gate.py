@@ -316,7 +316,8 @@ def _value(
     if condition.name in figures:
         figure = figures[condition.name]
         if isinstance(figure, bool) or not isinstance(figure, (int, float)) or not abs(figure) <= float_info.max:
-            raise InputError(f"the serving figure {condition.name!r} is {figure!r:.60}; a number is needed")
+            shown = "beyond 1.8e308" if type(figure) is int else repr(figure)
+            raise InputError(f"the serving figure {condition.name!r} is {shown}; a number is needed")
         return float(figure)
     measure = entries[condition.name].measure
     if evaluation is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from sys import float_info
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -253,8 +254,9 @@ def _target(row: Mapping[str, Any]) -> Target:
     target: Any = row.get("target")
     excellent: Any = row.get("excellent", target)
     are_numbers = {type(target), type(excellent)} <= {int, float}
+    are_numbers = are_numbers and max(abs(target), abs(excellent)) <= float_info.max  # NaN is not, either
     if not isinstance(name, str) or not are_numbers or not isinstance(lower, bool):
-        msg = f'a [[targets]] table needs name = "…" and target = a number; found {dict(row)!r}'
+        msg = f'a [[targets]] table needs name = "…" and target = a finite number; found {dict(row)!r}'
         raise ParamError(msg)
     return Target(name, target, excellent, lower)
 

@@ -28,6 +28,7 @@ from permed_measures.readers.source import STDIN
 
 _PLACES = 4
 _SAFE_PLACES = 10
+_MOST_PLACES = 1000
 _SUMMARY = "all"
 _HIGHEST = 1000
 """A grade that every provider can take."""
@@ -43,6 +44,9 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
     options = _parser(commands).parse_args(list(arguments))
     if options.no_summary and not options.by_query:
         msg = "--no_summary (-n) only goes with --by_query (-q)"
+        raise ParamError(msg)
+    if not -1 <= options.places <= _MOST_PLACES:
+        msg = f"--places (-p) {options.places} is not allowed; give 0 to {_MOST_PLACES}, or -1 for all digits"
         raise ParamError(msg)
     measures = list(dict.fromkeys(parse_all(options.measures)))
     qrels = _qrels(options.qrels, commands)

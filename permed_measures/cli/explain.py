@@ -17,7 +17,7 @@ FORMATS = ("text", "markdown", "json", "html")
 @click.option(
     "--about", metavar="NAME", help="What it is called: map@10, ndcg@10, recall@5, precision@5, mrr@10, hit@1."
 )
-@click.option("--decimals", type=click.IntRange(0), help="How many decimals count.  [default: those written]")
+@click.option("--decimals", type=click.IntRange(0, 17), help="How many decimals count.  [default: those written]")
 @click.option("--a", "first", metavar="TOOL:NAME|MEASURE|NUMBER", help="Walk from here …")
 @click.option("--b", "second", metavar="TOOL:NAME|MEASURE|NUMBER", help="… to here, one convention at a time.")
 @click.option("--conventions", is_flag=True, help="The same run under every convention of the family.")

@@ -343,6 +343,8 @@ def parse_about(text: str) -> tuple[str, int | None]:
     name = None if found is None else names.get(found[1].lower())
     if found is None or name is None:
         raise ParamError(f"about={text!r}: no family of that name.{did_you_mean(text, names)}")
+    if len(found[2] or "") > 9:  # noqa: PLR2004  (numpy counts in 64 bits)
+        raise ParamError(f"about={text!r:.40}: a cut-off has at most 9 digits")
     cutoff = None if found[2] is None else int(found[2])
     if cutoff == 0 or (cutoff is None and FAMILIES[name].needs_cutoff):
         raise ParamError(f"about={text!r}: {name} needs a cut-off of at least 1, such as {name}@10")

@@ -103,7 +103,7 @@ def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (che
 
 def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
     whole = canonical(value)
-    if not isinstance(whole, int) or isinstance(value, float) or whole < 1:
+    if not isinstance(whole, int) or isinstance(value, float) or not 1 <= whole < 2**63:
         raise ValueError(value)
     return whole
 

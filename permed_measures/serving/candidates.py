@@ -194,7 +194,8 @@ def _score(score: Any, doc_id: str) -> float:  # noqa: ANN401  (checked here)
     except (ValueError, OverflowError):
         found = None
     if found is None:
-        msg = f"document {doc_id!r}: the score {score!r:.60} is not a number, or too large for one"
+        shown = "beyond 1.8e308" if isinstance(score, int) else repr(score)
+        msg = f"document {doc_id!r}: the score {shown} is not a number"
         raise InputError(msg)
     if math.isnan(found):
         msg = f"document {doc_id!r}: the score is NaN"
