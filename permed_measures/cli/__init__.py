@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from mmap import mmap
 from pkgutil import iter_modules
 
 from permed_measures.errors import require
@@ -24,7 +25,21 @@ _NAMES = {"eval_run": "eval"}
 _SELDOM = 100_000
 """New objects from which on Python looks for garbage."""
 
+_ROOM = 160 << 20
 _GROUP_OPTIONS = ("-h", "--help", "--version")
+
+
+class _Room:
+    """Looks for room before a library is loaded whose OpenBLAS, where there is none, ends the process with 1."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raise MemoryError where there is too little; finding the module is left to others."""
+        if name in ("numpy", "scipy.linalg"):
+            try:
+                mmap(-1, _ROOM).close()
+            except OSError:
+                msg = f"no room to load {name}"
+                raise MemoryError(msg) from None
 
 
 def command_files() -> dict[str, str]:
@@ -38,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:  # a process of its own: what is loaded stays, and collecting garbage took a tenth of the time
         gc.freeze()
         gc.set_threshold(_SELDOM)
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here multiplies large matrices
+        sys.meta_path.insert(0, _Room())
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _mend_streams()
