@@ -180,11 +180,13 @@ def test_a_broken_trec_line_within_a_large_file_is_named(file, fault, zipped):
     assert message in str(error.value)
     assert str(error.value).startswith(f"{path}:56001: ")
     assert (error.value.path, error.value.line) == (path, 56001)
-    if what == "run":  # the engine leaves it to the plain reader, cut-off or not
+    if what == "run":  # the readers of large files say the same, with a cut-off and without
         with pytest.raises(InputError, match=":56001: "):
             evaluate({"q1": {"d5": 1}}, path, "P@5")
-        assert rankings(path, {"q1": {"d5": 1}}, 5, large=0) is None
-        assert rankings(path, {"q1": {"d5": 1}}, None, large=0) is None
+        for depth in (5, None):
+            with pytest.raises(InputError) as again:
+                rankings(path, {"q1": {"d5": 1}}, depth, large=0)
+            assert str(again.value) == str(error.value)
 
 
 OTHER_FAULTS = {
