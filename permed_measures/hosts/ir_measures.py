@@ -60,8 +60,8 @@ class PermedEvaluator(Evaluator):  # type: ignore[misc]  # ir_measures is untype
 class PermedProvider(Provider):  # type: ignore[misc]  # ir_measures is untyped
     """permed_measures.
 
-    Computes our measures, ``nDCG(dcg='exp-log2')``, and ``RBP`` where cwl_eval does not. Asked directly (``ir_measures.providers.registry['permed']``)
-    it computes pytrec_eval's measures too, all on one order of documents.
+    Computes our measures, ``nDCG(dcg='exp-log2')``, and ``RBP`` where cwl_eval does not. Asked directly
+    (``ir_measures.providers.registry['permed']``) it computes pytrec_eval's measures too, all on one order of documents.
     """
 
     NAME = NAME
