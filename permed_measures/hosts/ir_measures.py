@@ -61,7 +61,7 @@ class PermedProvider(Provider):  # type: ignore[misc]  # ir_measures is untyped
     """permed_measures.
 
     Computes our measures, ``nDCG(dcg='exp-log2')``, and ``RBP`` where cwl_eval does not. Asked directly
-    (``ir_measures.providers.registry['permed']``) it computes pytrec_eval's measures too, all on one order of documents.
+    (``ir_measures.providers.registry['permed']``) it computes pytrec_eval's measures too, all on one order.
     """
 
     NAME = NAME
