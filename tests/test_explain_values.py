@@ -37,11 +37,11 @@ def by_hand(convention, grades, returned):  # noqa: C901  (every definition, spe
     k = len(returned) + len(grades) + 1 if convention.cutoff is None else convention.cutoff
     whole = list(returned)
     if convention.unjudged == "removed":
-        returned = [grade for grade in returned if grade is not None]
+        returned = [grade for grade in returned if grade is not None and grade >= 0]  # as trec_eval -J does
     top = returned[:k]
     length = len(returned)
     if convention.unjudged == "after":
-        top = [grade for grade in top if grade is not None]
+        top = [grade for grade in top if grade is not None and grade >= 0]
         length = len(top)
     rel = convention.threshold
 

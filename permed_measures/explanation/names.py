@@ -75,7 +75,9 @@ def _ndcg(convention: Convention, grades: Sequence[float]) -> _Named:
     if convention.gain == "binary":
         if convention.ideal != "judged":
             return None
-        params["gains"] = {grade: int(grade >= convention.threshold) for grade in sorted(set(grades))}
+        # a negative grade stays one: judged_only takes it out of the list
+        known = sorted({grade for grade in grades if grade >= 0})
+        params["gains"] = {grade: int(grade >= convention.threshold) for grade in known}
     elif convention.gain == "exponential":
         params["dcg"] = _GAINS[convention.gain]
     if convention.ideal == "judged":
