@@ -22,8 +22,9 @@ OURS = parse_all(
     nDCG(dcg='exp-log2')@3 nDCG(dcg='exp-log2',judged_only=True)@2"""
 )
 BY_DEFINITION = parse_all(
-    """P@1 P@3 R@2 AP AP@2 RR RR@2 Success@2 nDCG nDCG@2 nDCG(judged_only=True)@2 P(rel=2.5)@2 Rprec Bpref Bpref(rel=2.5)
-    infAP infAP(rel=2) IPrec@0.0 IPrec@0.1 IPrec(rel=2.5)@0.6 IPrec(judged_only=True)@0.5 NumRel NumRel(rel=2.5) NumQ"""
+    """P@1 P@3 R@2 AP AP@2 RR RR@2 Success@2 nDCG nDCG@2 nDCG(judged_only=True)@2 P(rel=2.5)@2 Rprec Bpref
+    Bpref(rel=2.5) infAP infAP(rel=2) IPrec@0.0 IPrec@0.1 IPrec(rel=2.5)@0.6 IPrec(judged_only=True)@0.5 NumRel
+    NumRel(rel=2.5) NumQ"""
 )
 STANDARD = parse_all(
     """P@1 P@3 P(rel=2)@3 P(judged_only=True)@2 R@2 R(rel=2)@3 AP AP@2 AP(rel=2)@3 AP(judged_only=True) RR RR@2

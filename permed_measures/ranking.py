@@ -124,8 +124,8 @@ class Ranking:
 def rank(scores: Mapping[str, float], grades: Grades, *, depth: int | None = None, query_id: str = "") -> Ranking:
     """Order documents by score as a 32-bit float, descending, ties by document id, descending.
 
-    That is the order of trec_eval 9.0.8. Only judged documents get a rank: 1 + the number of documents that stand before. With a
-    ``depth``, those below it may be left without one, which saves most of the work.
+    That is the order of trec_eval 9.0.8. Only judged documents get a rank: 1 + the number of documents that stand
+    before. With a ``depth``, those below it may be left without one, which saves most of the work.
 
     >>> rank({"a": 1.0, "b": 3.0, "c": 1.0}, {"a": 1, "c": 2, "z": 1}).ranked   # c before a: the greater id
     [(2, 2), (3, 1)]
