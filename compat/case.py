@@ -34,9 +34,10 @@ def cases(name: str, *params: str, cutoffs: Iterable[int | None] = CUTOFFS) -> l
 
 
 def on_large() -> set[Measure]:
-    """Return the measures for large corpora too: those of the profiles, and those with a short name in the hosts."""
+    """Return the measures for large corpora too: those of the profiles, and those with a short name in all hosts."""
     measures = {parse(str(measure)) for profile in PROFILES.values() for measure in profile.measures}
     for measure in DEFINED.values():
         for host in measure.HOST_NAMES:
-            measures |= {parse(str(type(measure)(**host.params, cutoff=k))) for k in (10, None)}
+            if host.in_ranx:
+                measures |= {parse(str(type(measure)(**host.params, cutoff=k))) for k in (10, None)}
     return measures

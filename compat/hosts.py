@@ -166,7 +166,13 @@ def _trec_lines(qrels: Grid, run: Grid) -> Iterator[str]:
 def _short_name(measure: Measure, kind: str) -> str:
     ours = own(measure)
     host = None if ours is None or delegates(measure) else ours.host_name(ours.params)
-    return "" if host is None or ours is None else getattr(host, kind)(ours["cutoff"])
+    if host is None or ours is None or not (host.in_ranx if kind == "ranx" else _is_new_to_trec_eval(host.name)):
+        return ""
+    return str(getattr(host, kind)(ours.params.get(ours.AT_PARAM)))
+
+
+def _is_new_to_trec_eval(name: str) -> bool:
+    return name not in import_module("pytrec_eval").supported_measures  # its own names mean its own values
 
 
 HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {

@@ -82,21 +82,21 @@ MUTATIONS = (
     Mutation(
         "short: ties ascending",
         "ranking.py",
-        "pairs = sorted(zip(single, scores, strict=True), reverse=True)",
-        "pairs = sorted(sorted(zip(single, scores, strict=True)), key=lambda pair: -pair[0])",
+        "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
+        "sorted(sorted(zip(keys, scores, strict=True)), key=lambda pair: -pair[0])]\n    elif",
     ),
     Mutation(
         "short: ties in input order",
         "ranking.py",
-        "pairs = sorted(zip(single, scores, strict=True), reverse=True)",
-        "pairs = sorted(zip(single, scores, strict=True), key=lambda pair: -pair[0])",
+        "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
+        "sorted(zip(keys, scores, strict=True), key=lambda pair: -pair[0])]\n    elif",
     ),
     Mutation("short: 64-bit scores", "ranking.py", 'array("f", scores.values())', 'array("d", scores.values())'),
     Mutation(
         "short: ties taken for ordered",
         "ranking.py",
-        "if not all(map(gt, single, single[1:])):",
-        "if not all(a >= b for a, b in zip(single, single[1:])):",
+        "if not all(map(gt, keys, keys[1:])):",
+        "if not all(a >= b for a, b in zip(keys, keys[1:])):",
     ),
     Mutation("short: ranks from 0", "ranking.py", "enumerate(in_order, 1)", "enumerate(in_order)"),
     Mutation(
@@ -111,7 +111,7 @@ MUTATIONS = (
         "ranks = (num_ret + 1 - not_above).tolist()",
         "ranks = (num_ret - not_above).tolist()",
     ),
-    Mutation("ascending scores", "ranking.py", "ascending = np.sort(single)", "ascending = np.sort(single)[::-1]"),
+    Mutation("ascending scores", "ranking.py", "ascending = np.sort(keys)", "ascending = np.sort(keys)[::-1]"),
     Mutation(
         "top: a tie at the cut unseen",
         "ranking.py",
@@ -460,11 +460,11 @@ MUTATIONS = (
     _in("explain", "negative grades judged", "explanation/lists.py", "grade if grade >= 0 else np.nan", "grade"),
     # the readers of large files
     _in("large_numpy", "ties ascending", "large_trec.py", "reverse=True)[:depth]", "key=lambda hit: -hit[0])[:depth]"),
-    _in("large_numpy", "64-bit scores", "large_trec.py", "scores.astype(np.float32).tolist()", "scores.tolist()"),
+    _in("large_numpy", "64-bit scores", "large_trec.py", "scores.astype(order).tolist()", "scores.tolist()"),
     _in(
         "large_numpy", "bounds too narrow", "large_trec.py", "value - unit, value + unit", "value + unit, value - unit"
     ),
-    _in("large_duckdb", "64-bit scores", "large_runs.py", '_SCORE = "s::FLOAT"', '_SCORE = "s::DOUBLE"'),
+    _in("large_duckdb", "64-bit scores", "large_runs.py", '"float32": "s::FLOAT"', '"float32": _EXACT'),
     _in("large_duckdb", "ties ascending", "large_runs.py", "sum(other > doc_id", "sum(other < doc_id"),
     _in(
         "large_duckdb", "ranks from 0", "large_runs.py", "len(ascending) + 1 - not_above", "len(ascending) - not_above"

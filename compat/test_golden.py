@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from math import log2
 
 import pytest
 import pytrec_eval
+from ir_measures import Measure
 
 from compat.corpora.corpus import Grid
 from compat.corpora.real import FOLDER, read_qrels, read_run
 from compat.hosts import HOSTS, absent
-from permed_measures import evaluate
-from permed_measures.measures import parse, parse_trec_name
+from permed_measures import ParamError, evaluate
+from permed_measures.measures import parse, parse_all
 from permed_measures.references import REFERENCES
 from permed_measures.verify import all_params
 
@@ -136,49 +136,77 @@ def test_golden_value(golden: Golden) -> None:
     assert len(confirmed) > 1, "a reference besides by_hand must confirm it"
 
 
-# what trec_eval prints and neither we nor ir_measures have a name for
-_NOT_OURS = re.compile(
-    r"runid|relstring|gm_map|gm_bpref|11pt_avg|binG|G|utility|Rndcg|ndcg_rel|num_nonrel_judged_ret|rbp|rbp_resid"
-    r"|(relative_P|Rprec_mult|unj)_[\d.]+"
-)
+_TEXTS = ("runid", "relstring")
+"""What trec_eval prints that is no value."""
 
 
-def _whole(qrels: Grid) -> dict[str, dict[str, int]]:
-    return {query_id: {doc_id: int(grade) for doc_id, grade in judged.items()} for query_id, judged in qrels.items()}
+def _in_10(name: str) -> Measure:
+    """Return the measure of what trec_eval 10.0 prints under a name: two of them mean what they mean in 9.0.8 here."""
+    if name == "11pt_avg":
+        return parse("ElevenPointAP(rounding='nearest')")
+    stem, _, recall = name.rpartition("_")
+    return parse(f"IPrecNearest@{recall}" if stem == "iprec_at_recall" else name)
 
 
-# 10% of 474 relevant documents are 47.4, 60% of 77 are 46.2: whoever printed these looks from the 47th and the 46th on,
-# pytrec_eval 0.5.11 (trec_eval 9.0.8) from the 48th and the 47th; ours is pytrec_eval's
-_ROUNDED_DOWN = {
-    ("iprec_at_recall_0.10", "301"),
-    ("iprec_at_recall_0.10", "all"),
-    ("iprec_at_recall_0.60", "302"),
-    ("iprec_at_recall_0.60", "all"),
-}
+def _trec_eval() -> tuple[Grid, Grid, list[list[str]]]:
+    """Return trec_eval's own qrels and run, and what version 10.0 prints of them: -m all_trec -q."""
+    folder = FOLDER / "trec_eval"
+    printed = [line.split() for line in (folder / "out.test.aq").read_text().splitlines()]
+    return read_qrels(folder / "qrels.test"), read_run(folder / "results.test"), printed
 
 
 @needs_data
 def test_trec_eval_prints_our_values() -> None:
-    folder = FOLDER / "trec_eval"
-    qrels, run = read_qrels(folder / "qrels.test"), read_run(folder / "results.test")
-    printed = [line.split() for line in (folder / "out.test.aq").read_text().splitlines()]
-    names = dict.fromkeys(name for name, _, _ in printed)
-    known = {name: parse(name) for name in names if not _NOT_OURS.fullmatch(name)}
-    assert len(known) > 60
-    assert not any(parse_trec_name(name) for name in names if name not in known)
+    qrels, run, printed = _trec_eval()
+    known = {name: _in_10(name) for name in dict.fromkeys(name for name, _, _ in printed) if name not in _TEXTS}
     result = evaluate(qrels, run, list(known.values()), queries="both")
+    compared = 0
     for name, query_id, text in printed:
-        if name in known:
+        if name not in _TEXTS:
             measure = known[name]
             value = result.means[measure] if query_id == "all" else result.columns[measure][query_id]
             shown = f"{value:.0f}" if name.startswith("num_") else f"{value:.4f}"
-            if (name, query_id) in _ROUNDED_DOWN:
-                assert shown != text, f"{name}, {query_id}: the difference has vanished"
-                raw = pytrec_eval.RelevanceEvaluator(_whole(qrels), {name}).evaluate(run)
-                ours = result.columns[measure]
-                assert all(ours[q] == pytest.approx(answer[name], abs=1e-12) for q, answer in raw.items())
-            else:
-                assert shown == text, (name, query_id)
+            assert shown == text, (name, query_id)
+            compared += 1
+    assert compared == len(printed) - 4  # the run's name once, the relevance of its top documents for each query
+
+
+@needs_data
+def test_nicknames_are_all_that_trec_eval_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    qrels, run, printed = _trec_eval()
+    names = dict.fromkeys(name for name, _, _ in printed)
+    asked = parse_all("all_trec")
+    assert {str(parse(name)) for name in names if name not in _TEXTS} == {str(measure) for measure in asked}
+    assert capsys.readouterr().err == "all_trec: left out, as text and not a value: relstring, runid\n"
+    assert set(map(str, parse_all("official"))) < set(map(str, asked))
+    for name in _TEXTS:
+        with pytest.raises(ParamError, match=f"trec_eval has '{name}', but it is text"):
+            parse(name)
+    assert len(evaluate(qrels, run, "all_trec").means) == len(asked)
+
+
+# 10% of 474 relevant documents are 47.4, 60% of 77 are 46.2: 10.0 looks from the 47th and the 46th on,
+# 9.0.8 and pytrec_eval from the 48th and the 47th
+_ROUNDED_DOWN = {("0.10", "301"), ("0.10", "all"), ("0.60", "302"), ("0.60", "all")}
+
+
+@needs_data
+def test_the_names_that_changed_in_10_mean_what_they_did() -> None:
+    qrels, run, printed = _trec_eval()
+    grades = {query_id: {doc: int(grade) for doc, grade in judged.items()} for query_id, judged in qrels.items()}
+    changed = [row for row in printed if row[0].startswith("iprec_at_recall") or row[0] == "11pt_avg"]
+    result = evaluate(qrels, run, list(dict.fromkeys(row[0] for row in changed)), queries="both")
+    raw = pytrec_eval.RelevanceEvaluator(grades, {"iprec_at_recall", "11pt_avg"}).evaluate(run)
+    moved = set()
+    for name, query_id, text in changed:
+        measure = parse(name)
+        value = result.means[measure] if query_id == "all" else result.columns[measure][query_id]
+        if query_id != "all":
+            assert value == pytest.approx(raw[query_id][name], abs=1e-12), (name, query_id)
+        if f"{value:.4f}" != text and name != "11pt_avg":
+            moved.add((name.rpartition("_")[2], query_id))
+    assert moved == _ROUNDED_DOWN
+    assert f"{result[parse('11pt_avg')]:.4f}" != next(t for name, q, t in changed if (name, q) == ("11pt_avg", "all"))
 
 
 @needs_data

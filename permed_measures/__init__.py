@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
     from permed_measures.explanation import Explanation, explain
     from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
+    from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
+    from permed_measures.hosts.pytrec_eval import uninstall as uninstall_pytrec_eval
     from permed_measures.hosts.ranx import install as install_ranx
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
@@ -46,6 +48,7 @@ __all__ = [
     "evaluate_tables",
     "explain",
     "inspect_tables",
+    "install_pytrec_eval",
     "install_ranx",
     "load_profile",
     "parse",
@@ -60,6 +63,7 @@ __all__ = [
     "supported_nicknames",
     "table_means",
     "to_sql",
+    "uninstall_pytrec_eval",
     "uninstall_ranx",
 ]
 
@@ -72,6 +76,7 @@ _LATER = {
     "evaluate_tables": "tables.evaluate_tables",
     "explain": "explanation.explain",
     "inspect_tables": "tables.inspect_tables",
+    "install_pytrec_eval": "hosts.pytrec_eval.install",
     "install_ranx": "hosts.ranx.install",
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
@@ -81,6 +86,7 @@ _LATER = {
     "supported_nicknames": "hosts.pytrec_eval.supported_nicknames",
     "table_means": "tables.table_means",
     "to_sql": "tables.to_sql",
+    "uninstall_pytrec_eval": "hosts.pytrec_eval.uninstall",
     "uninstall_ranx": "hosts.ranx.uninstall",
 }
 """Where the names are that are imported on first use."""

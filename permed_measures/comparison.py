@@ -20,6 +20,7 @@ from permed_measures.groups import Groups, group_label, grouped
 from permed_measures.inputs import Qrels, as_qrels, as_run
 from permed_measures.p_imp import PairImprovement, Tops, pair_improvement, tops
 from permed_measures.profiles import Profile
+from permed_measures.ranking import Order
 from permed_measures.significance import SAME, Interval
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
+    order: Order = "float32",
     test: str = "t",
     correction: str = "holm",
     groups: Groups | None = None,
@@ -174,11 +176,12 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
 ) -> Comparison:
     """Compare runs with a baseline, query by query.
 
-    ``runs`` is {name: run}, or a list of paths. ``measures``, ``profile``, ``min_relevance`` and ``queries`` are those
-    of :func:`~permed_measures.evaluate.evaluate`. ``test`` ('t', 'wilcoxon', 'randomization') is the one whose p-values
-    are corrected ('holm', 'bh', 'none') over all measures and runs, and judged at ``alpha``; the groups are corrected
-    together, apart from the whole. ``groups`` is what :func:`~permed_measures.groups.grouped` takes. P-imp looks at the
-    top ``p_imp_cutoff``; when not given, as deep as the deepest measure with a cut-off above 1, else at the top 10.
+    ``runs`` is {name: run}, or a list of paths. ``measures``, ``profile``, ``min_relevance``, ``queries`` and ``order``
+    are those of :func:`~permed_measures.evaluate.evaluate`. ``test`` ('t', 'wilcoxon', 'randomization') is the one
+    whose p-values are corrected ('holm', 'bh', 'none') over all measures and runs, and judged at ``alpha``; the groups
+    are corrected together, apart from the whole. ``groups`` is what :func:`~permed_measures.groups.grouped` takes.
+    P-imp looks at the top ``p_imp_cutoff``; when not given, as deep as the deepest measure with a cut-off above 1, else
+    at the top 10.
 
     >>> qrels = {"1_1": {"a": 2, "b": 1}, "1_2": {"a": 1}, "2_1": {"b": 2}}
     >>> before = {"1_1": ["b", "a"], "1_2": ["b", "a"], "2_1": ["b", "a"]}
@@ -195,7 +198,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     names = list(sources)
     _check_descriptions(descriptions or {}, names)
     step = progress or (lambda _, __: None)
-    judged = as_qrels(qrels)
+    judged = as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
     evaluations: dict[str, Evaluation] = {}
     lists: dict[str, Tops] = {}
     cutoff = p_imp_cutoff
@@ -204,7 +207,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         try:
             run = as_run(source)
             evaluations[name] = evaluate(
-                judged, run, measures, profile=profile, min_relevance=min_relevance, queries=queries
+                judged, run, measures, profile=profile, min_relevance=min_relevance, queries=queries, order=order
             )
         except InputError as error:
             if error.path is not None:
@@ -212,7 +215,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
             raise InputError(f"run {name!r}: {error}") from error
         if cutoff is None:
             cutoff = _deepest(evaluations[name].labels)
-        lists[name] = tops(run, judged, cutoff)
+        lists[name] = tops(run, judged, cutoff, order)
     first = evaluations[names[0]]
     _check_means(first.labels)
     rel = 1 if first.min_relevance is None else first.min_relevance

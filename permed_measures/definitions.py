@@ -9,7 +9,7 @@ from ir_measures import Measure
 
 from permed_measures.delegate import delegates
 from permed_measures.measures import own
-from permed_measures.measures.base import NOT_GIVEN
+from permed_measures.measures.base import RankingMeasure
 
 _STANDARD = {
     "P": "Relevant documents in the top k, divided by k, also where fewer were returned",
@@ -20,7 +20,8 @@ _STANDARD = {
     "Success": "1 if a relevant document is in the top k, else 0",
     "Bpref": "How seldom judged non-relevant documents stand before relevant ones; unjudged documents do not count",
     "infAP": "Average precision, estimated where only a sample of the pool is judged (grade -1: in the pool, unjudged)",
-    "IPrec": "The highest precision at any rank where the recall is at least the one given",
+    "IPrec": "The highest precision at any rank where the recall is at least the one given, as trec_eval up to 9.0.8 "
+    "rounds it; IPrecNearest rounds as 10.0 does",
     "SetP": "Relevant documents returned, divided by all returned",
     "SetR": "Relevant documents returned, divided by all relevant ones",
     "SetF": "The harmonic mean of SetP and SetR, weighted: (1 + beta) P R / (beta P + R), where beta is not squared",
@@ -74,12 +75,12 @@ def definition(measure: Measure) -> str:
         return _STANDARD[measure.NAME]
     words = plain(" ".join(description(measure).partition("\n\n")[0].split()))
     sentence = re.split(r"(?<=\w\w[.)])\s", words, maxsplit=1)[0].strip().rstrip(".")
-    return f"{sentence}; {_gain(measure)}" if "dcg" in measure.SUPPORTED_PARAMS else sentence
+    ours = own(measure)
+    return sentence if ours is None or "dcg" not in ours.SUPPORTED_PARAMS else f"{sentence}; {_gain(ours)}"
 
 
-def _gain(measure: Measure) -> str:
-    own_gains = "gains" in measure.SUPPORTED_PARAMS and measure["gains"] not in (NOT_GIVEN, None)
-    return _GAINS[measure["dcg"]] + (", after gains is applied to it" if own_gains else "")
+def _gain(measure: RankingMeasure) -> str:
+    return _GAINS[measure["dcg"]] + ("" if measure.arguments.get("gains") is None else ", after gains is applied to it")
 
 
 def formula(measure: Measure) -> str | None:

@@ -199,7 +199,8 @@ def _evaluator(qrels: dict[str, dict[str, int]], names: Sequence[str], level: in
             return extension.RelevanceEvaluator(query_relevance=qrels, measures=written, relevance_level=level)
     except (ImportError, AttributeError, TypeError):
         pass
-    return import_module("pytrec_eval").RelevanceEvaluator(qrels, names, relevance_level=level)
+    # bound there to pytrec_eval's own class, which may have been replaced since
+    return import_module("permed_measures.hosts.pytrec_eval").OWN(qrels, names, relevance_level=level)
 
 
 def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:

@@ -11,16 +11,18 @@ from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any, cast
 
 import ir_measures
-from ir_measures import Measure, Metric
+from ir_measures import Measure, Metric, Qrel
+from ir_measures.providers import registry as provider_registry
 
 from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
-from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
+from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of, subtopics_of
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, lowest_relevant, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
-from permed_measures.ranking import Ranking, order
+from permed_measures.ranking import ORDERS, Order, Ranking
+from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +31,13 @@ if TYPE_CHECKING:
 class Plan:
     """Who computes which measure, decided once per set of measures: a kernel, pytrec_eval, or ir_measures."""
 
-    def __init__(self, measures: Sequence[Measure], min_relevance: float | None = None) -> None:
+    def __init__(
+        self, measures: Sequence[Measure], min_relevance: float | None = None, order: Order = "float32"
+    ) -> None:
+        if order not in ORDERS:
+            msg = f"order={order!r} is not allowed; give one of {', '.join(map(repr, ORDERS))}"
+            raise ParamError(msg)
+        self.order = order
         self.measures = list(measures)
         bound = [_with_rel(measure, min_relevance) for measure in measures]
         self.by_kernel: dict[int, RankingMeasure] = {}
@@ -52,9 +60,15 @@ class Plan:
         return None if None in depths else max((depth for depth in depths if depth is not None), default=None)
 
     @property
+    def of_subtopics(self) -> bool:
+        """Whether all measures ask for which subtopics a document is relevant."""
+        theirs = self.by_ir_measures.values()
+        return len(theirs) == len(self.measures) and all(measure.NAME in _of_subtopics() for measure in theirs)
+
+    @property
     def deepest_cutoff(self) -> int | None:
         """The deepest cut-off that a measure has; None when none has one."""
-        cutoffs = [own_measure["cutoff"] for own_measure in self.by_kernel.values()]
+        cutoffs = [measure.arguments.get("cutoff") for measure in self.by_kernel.values()]
         cutoffs += [deepest(measure) for measure in self.by_delegate.values()]
         return max((cutoff for cutoff in cutoffs if cutoff is not None), default=None)
 
@@ -81,21 +95,25 @@ class Plan:
         A query that is missing from the run, or returns nothing, has the value 0. ``look`` sees every other ranking.
         """
         columns: list[list[float]] = [[] for _ in self.measures]
-        kernels = [(columns[index], type(m).kernel, m.arguments) for index, m in self.by_kernel.items()]
+        kernels = [
+            (columns[index], type(m).kernel, m.arguments, m.ZERO_WITHOUT != "returned")
+            for index, m in self.by_kernel.items()
+        ]
         ask_always = not zero_without_hits(self.by_delegate.values())
         rankings: list[Ranking] = []
         asked: list[int] = []
         for place, query_id in enumerate(query_ids):
             returned = run.get(query_id)
-            ranking = ranking_of(query_id, returned, qrels.get(query_id, {}), self.depth) if returned else None
+            grades = qrels.get(query_id, {})
+            ranking = ranking_of(query_id, returned, grades, self.depth, self.order) if returned else None
             if ranking is not None and look is not None:
                 look(ranking)
             if ranking is not None and ranking.ranked:
-                for column, kernel, arguments in kernels:
+                for column, kernel, arguments, _ in kernels:
                     column.append(kernel(ranking, **arguments))
-            else:  # every measure of ours is 0 where nothing judged was returned: one of the laws in tests/
-                for column, _, _ in kernels:
-                    column.append(0.0)
+            else:  # nothing judged was returned: 0 of every measure that says so, which is one of the laws in tests/
+                for column, kernel, arguments, zero in kernels:
+                    column.append(0.0 if zero or ranking is None else kernel(ranking, **arguments))
             if ranking is not None and (ranking.ranked or ask_always):
                 rankings.append(ranking)
                 asked.append(place)
@@ -104,14 +122,14 @@ class Plan:
             for place, value in zip(asked, values, strict=True):
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
-            columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids)
+            columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids, self.order)
         return columns
 
 
 def _deepest(measure: RankingMeasure) -> int | None:
     if measure.LOOKS_PAST_CUTOFF or measure.arguments.get("judged_only"):
         return None
-    cutoff: int | None = measure["cutoff"]
+    cutoff: int | None = measure.arguments.get("cutoff")
     return cutoff
 
 
@@ -141,18 +159,21 @@ def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min
     return list(once)
 
 
-def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str]) -> list[float]:
+def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str], order: Order) -> list[float]:
     """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
     if measure.NAME == "Judged":  # it asks whether a document is judged, not how
         qrels = {query_id: dict.fromkeys(grades, 0) for query_id, grades in qrels.items()}
-    _check_whole_grades(measure, qrels)
+    judgements = _judgements_for(measure, qrels)
     asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
-    judged, ordered = {}, {}
+    judged: list[Qrel] = []
+    ordered = {}
     # queries and documents by number: gdeval, which computes ERR, takes no other queries
     for number, query_id in asked.items():
-        returned = list(_list_of(run[query_id]))
+        returned = list(_list_of(run[query_id], order))
         names = {doc_id: f"d{n}" for n, doc_id in enumerate({**dict.fromkeys(returned), **qrels[query_id]}, 1)}
-        judged[number] = {names[doc_id]: grade for doc_id, grade in qrels[query_id].items()}
+        judged += [
+            Qrel(number, names[doc], grade, iteration) for (doc, iteration), grade in judgements[query_id].items()
+        ]
         # above 0, as Compat takes a document that was not returned for one of score 0
         ordered[number] = {names[doc_id]: float(len(returned) - place) for place, doc_id in enumerate(returned)}
     try:
@@ -164,14 +185,22 @@ def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequenc
     return [found.get(query_id, 0.0) for query_id in query_ids]
 
 
-_HIGHEST_GRADES = {"ERR": 4}
-"""Where the program that computes a measure of ir_measures stops: gdeval.pl, $MAX_JUDGMENT."""
-
-
-def _check_whole_grades(measure: Measure, qrels: Qrels) -> None:
+def _judgements_for(measure: Measure, qrels: Qrels) -> Mapping[str, Mapping[tuple[str, str], float]]:
+    """Return {query_id: {(doc_id, subtopic): grade}}, checked."""
+    judgements: Mapping[str, Mapping[tuple[str, str], float]] | None
+    if measure.NAME in _of_subtopics():
+        judgements = subtopics_of(qrels)
+    else:
+        judgements = {q: {(doc_id, "0"): grade for doc_id, grade in grades.items()} for q, grades in qrels.items()}
+    if judgements is None:
+        msg = (
+            f"{measure} asks for which subtopics a document is relevant, and these qrels tell none apart: all their "
+            "iterations are equal (the second field of TREC lines; a field or column 'iteration' or 'subtopic')"
+        )
+        raise InputError(msg)
     highest = _HIGHEST_GRADES.get(measure.NAME, math.inf)
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
+    for query_id, judged in judgements.items():
+        for (doc_id, _), grade in judged.items():
             if type(grade) is not int or grade > highest:
                 takes = "whole grades only" if type(grade) is not int else f"grades up to {highest} only"
                 msg = (
@@ -179,10 +208,20 @@ def _check_whole_grades(measure: Measure, qrels: Qrels) -> None:
                     f"which takes {takes}"
                 )
                 raise InputError(msg)
+    return judgements
 
 
-def _list_of(returned: Mapping[str, float] | Sequence[str]) -> Iterable[str]:
-    return order(returned) if isinstance(returned, Mapping) else returned
+_HIGHEST_GRADES = {"ERR": 4}
+"""Where the program that computes a measure of ir_measures stops: gdeval.pl, $MAX_JUDGMENT."""
+
+
+def _of_subtopics() -> set[str]:
+    """Name the measures that look at subtopics: those of ir_measures' provider for them."""
+    return {measure.NAME for measure in provider_registry["pyndeval"].SUPPORTED_MEASURES}
+
+
+def _list_of(returned: Mapping[str, float] | Sequence[str], order: Order) -> Iterable[str]:
+    return in_order(returned, by=order) if isinstance(returned, Mapping) else returned
 
 
 def aggregate(measure: Measure, values: Sequence[float]) -> float:
@@ -207,6 +246,7 @@ class Evaluation:
     """The value of every query, by measure."""
     profile: Profile | None = None
     min_relevance: float | None = None
+    order: Order = "float32"
 
     @cached_property
     def values(self) -> list[Metric]:
@@ -277,6 +317,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
+    order: Order = "float32",
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -285,7 +326,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
 
     ``min_relevance`` is the ``rel`` of every measure that has one and was not given one. ``queries`` says over which
     queries means run: those of the ``'qrels'`` (the default; a query missing from the run counts 0), those of the
-    ``'run'``, or those in ``'both'``; a profile may have its own choice for a measure.
+    ``'run'``, or those in ``'both'``; a profile may have its own choice for a measure. ``order`` says how precisely
+    scores are compared: ``'float32'``, as trec_eval 9.0.8 and pytrec_eval do, or ``'float64'``, as trec_eval 10.0 does.
 
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
@@ -294,8 +336,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     1.0
     """
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
-    judged = as_qrels(qrels)
-    plan = Plan(list(chosen), rel)
+    plan = Plan(list(chosen), rel, order)
+    judged = as_qrels(qrels, subtopics=plan.of_subtopics)
     _check_grades(plan, judged, known_profile)
     returned = _returned(run, judged, plan)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
@@ -309,10 +351,11 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     return Evaluation(
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
-        notes=_notes(judged, returned, look, rel, query_sets, known_profile),
+        notes=_notes(judged, returned, look, rel, query_sets, profile=known_profile),
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
+        order=order,
     )
 
 
@@ -347,7 +390,7 @@ def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  
         from permed_measures.readers.source import STDIN  # noqa: PLC0415  (likewise)
 
         # a pipe can be read but once, and then it is in memory
-        found = rankings(run, qrels, plan.depth) if run != STDIN and Path(run).is_file() else None
+        found = rankings(run, qrels, plan.depth, order=plan.order) if run != STDIN and Path(run).is_file() else None
         if found is not None:
             return found
     return as_run(run)
@@ -402,7 +445,8 @@ class _Look:
 
     def __init__(self, plan: Plan) -> None:
         self.depth = plan.deepest_cutoff
-        self.returned = self.judged = self.tied = 0
+        self.order = plan.order
+        self.returned = self.judged = self.tied = self.nearly_tied = 0
 
     def __call__(self, ranking: Ranking) -> None:
         depth, length = self.depth, ranking.num_ret
@@ -410,7 +454,9 @@ class _Look:
         if ranking.ranked:
             self.judged += len(ranking.hits(depth))
         if ranking.ascending is not None:
-            self.tied += ranking.tied(depth)
+            single, double = ranking.tied(depth), ranking.tied(depth, "float64")
+            self.tied += single if self.order == "float32" else double
+            self.nearly_tied += single - double
 
 
 def _notes(  # noqa: PLR0913  (all that values rest on)
@@ -419,6 +465,7 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
     look: _Look,
     rel: float | None,
     query_sets: Mapping[Measure, str],
+    *,
     profile: Profile | None,
 ) -> list[str]:
     lowest = 1 if rel is None else rel
@@ -435,6 +482,8 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         returned=look.returned,
         judged=look.judged,
         tied=look.tied,
+        nearly_tied=look.nearly_tied,
+        order=look.order,
         measures=list(query_sets),
         highest=max(best.values(), default=None),
         top_grade=None if profile is None else profile.top_grade,

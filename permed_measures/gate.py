@@ -21,6 +21,7 @@ from permed_measures.measures import parse
 from permed_measures.measures.base import written
 from permed_measures.notes import NEVER_MEET
 from permed_measures.profiles import Entry, Profile, load_profile
+from permed_measures.ranking import Order
 from permed_measures.report.words import p_is
 
 
@@ -158,6 +159,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     serving: Mapping[str, Any] | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
+    order: Order = "float32",
     test: str = "t",
     correction: str = "holm",
     alpha: float = 0.05,
@@ -198,7 +200,9 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     if entries:
         measured = _profile_of(entries, known, min_relevance)
         if baseline is None:
-            evaluation = evaluate(qrels, run, profile=measured, min_relevance=min_relevance, queries=queries)
+            evaluation = evaluate(
+                qrels, run, profile=measured, min_relevance=min_relevance, queries=queries, order=order
+            )
             notes = evaluation.notes
         else:
             comparison = compare(
@@ -208,6 +212,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
                 profile=measured,
                 min_relevance=min_relevance,
                 queries=queries,
+                order=order,
                 test=test,
                 correction=correction,
                 alpha=alpha,

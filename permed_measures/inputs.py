@@ -10,13 +10,54 @@ from typing import Any
 
 from permed_measures.errors import InputError
 from permed_measures.measures.base import canonical
-from permed_measures.ranking import Ranking, check_ids, rank, rank_list
+from permed_measures.ranking import Order, Ranking, check_ids, rank, rank_list
 
 Qrels = dict[str, Mapping[str, float]]
 
 
+class SubtopicQrels(Qrels):
+    """Qrels whose iterations tell subtopics apart; a document has the highest grade that it has for any of them."""
+
+    def __init__(self, subtopics: Mapping[str, Mapping[tuple[str, str], Any]]) -> None:
+        super().__init__({query_id: _highest(judged) for query_id, judged in subtopics.items()})
+        self.subtopics = subtopics
+        """{query_id: {(doc_id, subtopic): grade}}"""
+
+
+class Judgements:
+    """Collects judgements that come with the subtopic each one was made for, which most files call the iteration."""
+
+    def __init__(self) -> None:
+        self._grades: dict[str, dict[tuple[str, str], Any]] = {}
+        self._seen: set[str] = set()
+
+    def add(self, query_id: str, doc_id: str, subtopic: str, grade: Any) -> bool:  # noqa: ANN401  (checked later)
+        """Take one; return False when there is one already."""
+        judged = self._grades.setdefault(query_id, {})
+        is_new = (doc_id, subtopic) not in judged
+        judged[doc_id, subtopic] = grade
+        self._seen.add(subtopic)
+        return is_new
+
+    def qrels(self) -> dict[str, Any]:
+        """Return them; where all are of one subtopic, they are plain qrels."""
+        if len(self._seen) > 1:
+            return SubtopicQrels(self._grades)
+        return {q: {doc_id: grade for (doc_id, _), grade in judged.items()} for q, judged in self._grades.items()}
+
+
+def _highest(judged: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    highest: dict[str, Any] = {}
+    for (doc_id, _), grade in judged.items():
+        if doc_id not in highest or grade > highest[doc_id]:
+            highest[doc_id] = grade
+    return highest
+
+
 class _Checked(Qrels):
     """Qrels that were checked: those who hold them for many runs need not check them for each."""
+
+    subtopics: Mapping[str, Mapping[tuple[str, str], float]] | None = None
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
@@ -27,6 +68,7 @@ QUERY_COLUMNS = ("query_id", "qid", "query-id", "q_id")
 DOC_COLUMNS = ("doc_id", "docno", "corpus-id", "docid")
 GRADE_COLUMNS = ("relevance", "label", "grade", "rel")
 SCORE_COLUMNS = ("score",)
+SUBTOPIC_COLUMNS = ("iteration", "subtopic", "subtopic_id")
 
 _INT = {int}
 _SHAPES = (
@@ -34,25 +76,52 @@ _SHAPES = (
 )
 
 
-def as_qrels(source: Any) -> Qrels:  # noqa: ANN401  (one of the shapes below)
+def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401  (one of the shapes below)
     """Return {query_id: {doc_id: grade}} with built-in numbers as grades.
+
+    A document that is judged for several subtopics is an InputError, except with ``subtopics``.
 
     >>> as_qrels({"q": {"a": 2.0, "b": 7.5}, "r": ["c"]})    # a bare list of ids means grade 1
     {'q': {'a': 2, 'b': 7.5}, 'r': {'c': 1}}
     """
     if isinstance(source, _Checked):
+        if not subtopics:
+            _refuse_several(source)
         return source
     if isinstance(source, (str, PathLike)):
         from permed_measures.readers import read_qrels  # noqa: PLC0415  (readers are for those who read files)
 
-        return as_qrels(read_qrels(source))
+        return as_qrels(read_qrels(source), subtopics=subtopics)
     if isinstance(source, Mapping):
-        checked = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
-        return _Checked(checked)
+        pairs = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
+        checked = _Checked(pairs)
+        if isinstance(source, SubtopicQrels):
+            checked.subtopics = {
+                query_id: {pair: _grade(query_id, pair[0], grade) for pair, grade in judged.items()}
+                for query_id, judged in source.subtopics.items()
+            }
+        return as_qrels(checked, subtopics=subtopics)
     if _is_ranx(source):
         return as_qrels(source.to_dict())
-    rows = _rows(source, "qrels", GRADE_COLUMNS)
-    return as_qrels(_grouped(rows, "qrels"))
+    return as_qrels(_judged_rows(source), subtopics=subtopics)
+
+
+def subtopics_of(qrels: Qrels) -> Mapping[str, Mapping[tuple[str, str], float]] | None:
+    """Return {query_id: {(doc_id, subtopic): grade}}; None where the qrels tell no subtopics apart."""
+    return qrels.subtopics if isinstance(qrels, _Checked) else None
+
+
+def _refuse_several(qrels: _Checked) -> None:
+    for query_id, judged in (qrels.subtopics or {}).items():
+        if len(judged) > len(qrels[query_id]):
+            doc_ids = [doc_id for doc_id, _ in judged]
+            again = next(doc_id for doc_id in doc_ids if doc_ids.count(doc_id) > 1)
+            of = ", ".join(repr(subtopic) for doc_id, subtopic in judged if doc_id == again)
+            msg = (
+                f"query {query_id!r}, document {again!r} is judged for several subtopics (iterations {of}): that is "
+                "for measures such as alpha_nDCG and StRecall alone; for others keep one grade per document"
+            )
+            raise InputError(msg)
 
 
 def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
@@ -80,15 +149,25 @@ def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
     return _grouped(_rows(source, "run", SCORE_COLUMNS), "run")
 
 
+def _judged_rows(source: Any) -> Mapping[str, Any]:  # noqa: ANN401  (one of the shapes above)
+    judgements = Judgements()
+    for number, (query_id, doc_id, grade, subtopic) in enumerate(_rows(source, "qrels", GRADE_COLUMNS), 1):
+        if not judgements.add(query_id, doc_id, subtopic, grade):
+            msg = f"qrels, row {number}: query {query_id!r}, document {doc_id!r} occurs before; keep one row"
+            raise InputError(msg)
+    return judgements.qrels()
+
+
 def ranking_of(
     query_id: str,
     returned: Mapping[str, float] | Sequence[str] | Ranking,
     grades: Mapping[str, float],
     depth: int | None = None,
+    order: Order = "float32",
 ) -> Ranking:
     """Rank one query's documents: by score, or in the order of the list; those below ``depth`` may be left out."""
     if type(returned) is dict or isinstance(returned, Mapping):  # the first half is the fast one
-        return rank(returned, grades, depth=depth, query_id=query_id)
+        return rank(returned, grades, depth=depth, query_id=query_id, order=order)
     if isinstance(returned, Ranking):  # of a large file: ranked as it was read
         return returned
     return rank_list(returned, grades, query_id=query_id)
@@ -142,18 +221,19 @@ def _is_ranx(source: Any) -> bool:  # noqa: ANN401  (that is the question)
     return type(source).__module__.partition(".")[0] == "ranx" and hasattr(source, "to_dict")
 
 
-def _grouped(rows: Iterable[tuple[str, str, Any]], what: str) -> dict[str, dict[str, Any]]:
+def _grouped(rows: Iterable[tuple[str, str, Any, str]], what: str) -> dict[str, dict[str, Any]]:
     grouped: dict[str, dict[str, Any]] = {}
-    for number, (query_id, doc_id, value) in enumerate(rows, 1):
+    for number, (query_id, doc_id, value, _) in enumerate(rows, 1):
         group = grouped.setdefault(query_id, {})
         if doc_id in group:
-            msg = f"{what}, row {number}: query {query_id!r}, document {doc_id!r} stands there twice; keep one row"
+            msg = f"{what}, row {number}: query {query_id!r}, document {doc_id!r} occurs before; keep one row"
             raise InputError(msg)
         group[doc_id] = value
     return grouped
 
 
-def _rows(source: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401
+def _rows(source: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any, str]]:  # noqa: ANN401
+    """Yield query, document, number and subtopic."""
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a polars LazyFrame
         source = source.collect()
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
@@ -164,7 +244,7 @@ def _rows(source: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tu
     raise InputError(msg)
 
 
-def _frame_rows(frame: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401
+def _frame_rows(frame: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any, str]]:  # noqa: ANN401
     columns = list(frame.columns)
     picked = []
     for wanted in (QUERY_COLUMNS, DOC_COLUMNS, value_columns):
@@ -175,7 +255,9 @@ def _frame_rows(frame: Any, what: str, value_columns: tuple[str, ...]) -> Iterat
         picked.append(name)
     query_ids = _ids(frame[picked[0]].to_list(), picked[0], what)
     doc_ids = _ids(frame[picked[1]].to_list(), picked[1], what)
-    return zip(query_ids, doc_ids, frame[picked[2]].to_list(), strict=True)
+    subtopic = next((name for name in SUBTOPIC_COLUMNS if name in columns), None) if what == "qrels" else None
+    subtopics = [""] * len(query_ids) if subtopic is None else _ids(frame[subtopic].to_list(), subtopic, what)
+    return zip(query_ids, doc_ids, frame[picked[2]].to_list(), subtopics, strict=True)
 
 
 def _ids(column: list[Any], name: str, what: str) -> list[str]:
@@ -199,7 +281,7 @@ def _ids(column: list[Any], name: str, what: str) -> list[str]:
     return ids
 
 
-def _tuple_rows(rows: Iterable[Any], what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
+def _tuple_rows(rows: Iterable[Any], what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any, str]]:
     fields = ("query_id", "doc_id", value_columns[0])
     for number, row in enumerate(rows, 1):
         try:
@@ -208,4 +290,5 @@ def _tuple_rows(rows: Iterable[Any], what: str, value_columns: tuple[str, ...]) 
             msg = f"{what}, row {number}: {row!r} has no fields {', '.join(fields)}; give {_SHAPES}"
             raise InputError(msg) from None
         check_ids({doc_id: None}, str(query_id))
-        yield _query_id(query_id, f"{what}, row {number}"), doc_id, value
+        subtopic = next((getattr(row, name) for name in SUBTOPIC_COLUMNS if hasattr(row, name)), "")
+        yield _query_id(query_id, f"{what}, row {number}"), doc_id, value, str(subtopic)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from permed_measures.errors import HostError, InputError, require
-from permed_measures.ranking import Grades, Ranking
+from permed_measures.ranking import Grades, Order, Ranking
 from permed_measures.readers import beir, csv_table, format_of, jsonl_rows, parquet, trec
 from permed_measures.readers.parquet import quoted_text
 from permed_measures.readers.rows import pick
@@ -38,7 +38,8 @@ _PIECE = 1 << 18  # stays in the processor's cache
 _SPACE, _LINE_FEED, _RETURN = b" \n\r"
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
 
-_SCORE = "s::FLOAT"  # 32-bit, as everywhere; to DuckDB -0.0 equals 0.0, in sorting and in hashing too
+_EXACT = "s::DOUBLE"  # to DuckDB -0.0 equals 0.0, in sorting and in hashing too
+_SCORES = {"float32": "s::FLOAT", "float64": _EXACT}
 _HASHES = "list((hash(d) >> 32)::UINTEGER) AS high, list((hash(d) & 255)::UTINYINT) AS low"
 """40 bits of each document id: enough to see that all ids of a query differ, and little to keep."""
 
@@ -49,6 +50,7 @@ def rankings(
     depth: int | None,
     *,
     large: int = LARGE,
+    order: Order = "float32",
 ) -> dict[str, Ranking] | None:
     """Return the Ranking of every query of a run file; None where the plain reader has to do it.
 
@@ -64,26 +66,28 @@ def rankings(
     with tempfile.TemporaryDirectory(prefix="permed-measures-") as folder:
         found = None
         if module is trec and depth is not None:
-            found = _top_of_trec(source, qrels, depth, Path(folder))
+            found = _top_of_trec(source, qrels, depth, Path(folder), order)
         if found is None:
-            found = _by_engine(source, module, qrels, depth, Path(folder))
+            found = _by_engine(source, module, qrels, depth, Path(folder), order)
     return None if found is None else dict(sorted(found.items()))
 
 
-def _top_of_trec(source: Source, qrels: Mapping[str, Grades], depth: int, folder: Path) -> dict[str, Ranking] | None:
+def _top_of_trec(
+    source: Source, qrels: Mapping[str, Grades], depth: int, folder: Path, order: Order
+) -> dict[str, Ranking] | None:
     from permed_measures.large_trec import Doubt, Irregular, tops  # noqa: PLC0415  (numpy is for large files)
 
     try:
         with suppress(Irregular):
             if not source.is_gzip:
-                return _rankings(tops(source.path, depth + 1), qrels, depth)
-        return _rankings(tops(_tidied(source, folder), depth + 1), qrels, depth)
+                return _rankings(tops(source.path, depth + 1, order), qrels, depth)
+        return _rankings(tops(_tidied(source, folder), depth + 1, order), qrels, depth)
     except (Doubt, _Doubt):
         return None
 
 
-def _by_engine(
-    source: Source, module: ModuleType, qrels: Mapping[str, Grades], depth: int | None, folder: Path
+def _by_engine(  # noqa: PLR0913, PLR0917  (what rankings() was given, and two that it found out)
+    source: Source, module: ModuleType, qrels: Mapping[str, Grades], depth: int | None, folder: Path, order: Order
 ) -> dict[str, Ranking] | None:
     try:
         duckdb = require("duckdb", extra="cli")
@@ -95,7 +99,7 @@ def _by_engine(
         for opened in _ways_to_read(source, module, connection, folder):
             try:
                 with opened as rows:
-                    engine = _Engine(connection, rows, qrels)
+                    engine = _Engine(connection, rows, qrels, order)
                     found = engine.whole() if depth is None else engine.top(depth)
                     rows.confirm()
                     return found
@@ -107,17 +111,16 @@ def _by_engine(
 
 
 def _rankings(
-    tops: Iterable[tuple[str, int, list[tuple[float, str]]]], qrels: Mapping[str, Grades], depth: int
+    tops: Iterable[tuple[str, int, Sequence[str], Sequence[float]]], qrels: Mapping[str, Grades], depth: int
 ) -> dict[str, Ranking]:
-    """Rank the first documents of each query, given with one more than asked: the last one may be tied."""
+    """Rank the first documents of each query; of scores there is one more than asked: the last one may be tied."""
     found: dict[str, Ranking] = {}
-    for query_id, num_ret, top in tops:
+    for query_id, num_ret, top, scores in tops:
         if query_id in found:
             raise _Doubt
         grades = qrels.get(query_id, {})
-        ranked = [(place, grades[doc_id]) for place, (_, doc_id) in enumerate(top[:depth], 1) if doc_id in grades]
-        scores = [score for score, _ in top]
-        ascending = array("f", reversed(scores)) if len(set(scores)) != len(scores) else None
+        ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(top[:depth], 1) if doc_id in grades]
+        ascending = array("d", reversed(scores)) if len(set(array("f", scores))) != len(scores) else None
         found[query_id] = Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
     return found
 
@@ -325,36 +328,45 @@ class _Engine(NamedTuple):
     connection: Any
     rows: _Rows
     qrels: Mapping[str, Grades]
+    order: Order
+
+    @property
+    def score(self) -> str:
+        """The number that documents are ordered by, in SQL."""
+        return _SCORES[self.order]
 
     def top(self, depth: int) -> dict[str, Ranking]:
         """Rank the first documents of each query."""
         # one more than asked, to see whether the last one is tied
-        first = f"max({{'s': {_SCORE}, 'd': d}}, {depth + 1}) AS top"
-        return _rankings(self._tops(first), self.qrels, depth)
+        best = f"max({_EXACT}, {depth + 1}) AS scores"
+        first = f"max({{'s': {self.score}, 'd': d}}, {depth}) AS top"
+        return _rankings(self._tops(best, first), self.qrels, depth)
 
-    def _tops(self, first: str) -> Iterator[tuple[str, int, list[tuple[float, str]]]]:
-        for query_id, num_ret, top in self._by_query(self.rows.sql, first):
-            if top[0]["s"] != top[0]["s"]:  # NaN, to DuckDB the greatest number
+    def _tops(self, best: str, first: str) -> Iterator[tuple[str, int, list[str], Sequence[float]]]:
+        for query_id, num_ret, scores, top in self._by_query(self.rows.sql, best, first):
+            if scores[0] != scores[0]:  # NaN, to DuckDB the greatest number
                 raise _Doubt
-            yield query_id, num_ret, [(row["s"], row["d"]) for row in top]
+            yield query_id, num_ret, [row["d"] for row in top], scores
 
     def whole(self) -> dict[str, Ranking]:
         """Rank the judged documents of each query among all of its documents."""
         pairs = [(query_id, doc_id) for query_id, grades in self.qrels.items() for doc_id in grades]
         self._load("judged", pairs, "VARCHAR")
-        hits = f"coalesce(list({{'s': {_SCORE}, 'd': d}}) FILTER (WHERE judged), []) AS hits"
+        hits = f"coalesce(list({{'s': {self.score}, 'd': d}}) FILTER (WHERE judged), []) AS hits"
         # not a join: DuckDB would take the file for the smaller side, and keep it in memory
         judged_rows = f"(SELECT *, (q, d) IN (SELECT (judged_q, judged_v) FROM judged) AS judged FROM {self.rows.sql})"  # noqa: S608  (quoted)
-        found, places, tied = {}, {}, []
-        for query_id, num_ret, scores, returned in self._by_query(judged_rows, f"list({_SCORE}) AS scores", hits):
+        found, places, among = {}, {}, []
+        for query_id, num_ret, scores, returned in self._by_query(judged_rows, f"list({_EXACT}) AS scores", hits):
             scores.sort()
             if scores[-1] != scores[-1]:  # NaN, to numpy the greatest number
                 raise _Doubt
             judged = self.qrels.get(query_id, {}).values()
-            found[query_id] = Ranking([], judged=judged, num_ret=num_ret, ascending=scores)
-            places[query_id] = _places(scores, returned)
-            tied += [(query_id, score) for score, _, _, count in places[query_id] if count > 1]
-        doc_ids = self._documents_with(tied)
+            keys = _in_32_bits(scores)
+            tied = (keys[1:] == keys[:-1]).any()
+            found[query_id] = Ranking([], judged=judged, num_ret=num_ret, ascending=scores if tied else None)
+            places[query_id] = _places(keys if self.order == "float32" else scores, returned)
+            among += [(query_id, score) for score, _, _, count in places[query_id] if count > 1]
+        doc_ids = self._documents_with(among)
         for query_id, ranking in found.items():
             grades = self.qrels.get(query_id, {})
             ranking.ranked = sorted(
@@ -383,10 +395,10 @@ class _Engine(NamedTuple):
         """Return all documents that have one of these scores in one of these queries."""
         if not tied:
             return {}
-        self._load("tied", list(dict.fromkeys(tied)), "FLOAT")
+        self._load("tied", list(dict.fromkeys(tied)), "FLOAT" if self.order == "float32" else "DOUBLE")
         answer = self.connection.execute(
-            f"SELECT q, {_SCORE} AS score, list(d) FROM {self.rows.sql} "  # noqa: S608  (quoted)
-            f"WHERE (q, {_SCORE}) IN (SELECT (tied_q, tied_v) FROM tied) GROUP BY q, score"
+            f"SELECT q, {self.score} AS score, list(d) FROM {self.rows.sql} "  # noqa: S608  (quoted)
+            f"WHERE (q, {self.score}) IN (SELECT (tied_q, tied_v) FROM tied) GROUP BY q, score"
         ).fetchall()
         return {(query_id, score): doc_ids for query_id, score, doc_ids in answer}
 
@@ -416,13 +428,20 @@ def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
         raise _Doubt
 
 
+def _in_32_bits(scores: Any) -> Any:  # noqa: ANN401  (numpy's)
+    import numpy as np  # noqa: PLC0415  (only for large files)
+
+    with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float
+        return scores.astype(np.float32)
+
+
 def _places(ascending: Any, hits: Any) -> list[tuple[float, str, int, int]]:  # noqa: ANN401  (numpy's)
     """Return score, id, rank of the first document with this score, and number of documents with it."""
     import numpy as np  # noqa: PLC0415  (only for large files)
 
     if not len(hits):
         return []
-    scores = np.array([hit["s"] for hit in hits], dtype=np.float32)
+    scores = np.array([hit["s"] for hit in hits], dtype=ascending.dtype)
     not_above = ascending.searchsorted(scores, "right")
     counts = not_above - ascending.searchsorted(scores, "left")
     places = len(ascending) + 1 - not_above

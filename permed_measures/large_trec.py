@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from permed_measures.ranking import Order
 from permed_measures.readers.numbers import score_of
 
 if TYPE_CHECKING:
@@ -60,21 +61,22 @@ class Irregular(Doubt):
 
 
 class Top(NamedTuple):
-    """The first documents of a query, by score as a 32-bit float and then by id, both descending."""
+    """The first documents of a query, by score and then by id, both descending; and the highest scores, exactly."""
 
     query_id: str
     num_ret: int
-    documents: list[tuple[float, str]]
+    documents: list[str]
+    scores: list[float]
 
 
-def tops(path: Path, depth: int) -> Iterator[Top]:
+def tops(path: Path, depth: int, order: Order = "float32") -> Iterator[Top]:
     """Yield the first ``depth`` documents of every query, or raise Doubt."""
     # memory that is given back and taken again costs more than all the rest: after this the C library keeps it
     np.empty(_KEPT_MEMORY, np.uint8)
     threads = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
     try:
         with path.open("rb") as file:
-            blocks = [threads.submit(_tops, path, start, stop, depth) for start, stop in _cut(file)]
+            blocks = [threads.submit(_tops, path, start, stop, depth, order) for start, stop in _cut(file)]
         for block in blocks:
             yield from block.result()
     finally:
@@ -101,7 +103,7 @@ def _cut(file: IO[bytes]) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _tops(path: Path, start: int, stop: int, depth: int) -> list[Top]:
+def _tops(path: Path, start: int, stop: int, depth: int, order: Order) -> list[Top]:
     with path.open("rb") as file:
         file.seek(start)
         text = file.read(stop - start + _LONGEST)  # words are read beyond the last field
@@ -111,7 +113,7 @@ def _tops(path: Path, start: int, stop: int, depth: int) -> list[Top]:
         size += 1
     if start == 0 and text.startswith(BOM_UTF8):
         raise Irregular
-    return _Block(text.ljust(size + _LONGEST, b"\0"), size).tops(depth)
+    return _Block(text.ljust(size + _LONGEST, b"\0"), size).tops(depth, order)
 
 
 class _Block:
@@ -173,18 +175,21 @@ class _Block:
             if len({self.text[start:stop] for start, stop in self._slices(2, rows)}) != len(rows):
                 raise Doubt
 
-    def tops(self, depth: int) -> list[Top]:
+    def tops(self, depth: int, order: Order) -> list[Top]:
         """Return the first documents of every query."""
         rows = self._candidates(depth)
         doc_ids = b" ".join([self.text[start:stop] for start, stop in self._slices(2, rows)]).decode().split(" ")
         scores = np.array([float(self.text[start:stop]) for start, stop in self._slices(4, rows)])
+        exact = scores.tolist()
         with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float
-            found = list(zip(scores.astype(np.float32).tolist(), doc_ids, strict=True))
+            found = list(zip(scores.astype(order).tolist(), doc_ids, strict=True))
         stops = np.searchsorted(rows, self.firsts + self.counts).tolist()
         result = []
         start = 0
         for stop, count, (a, b) in zip(stops, self.counts.tolist(), self._slices(0, self.firsts), strict=True):
-            result.append(Top(self.text[a:b].decode(), count, sorted(found[start:stop], reverse=True)[:depth]))
+            first = [doc_id for _, doc_id in sorted(found[start:stop], reverse=True)[:depth]]
+            highest = sorted(exact[start:stop], reverse=True)[:depth]
+            result.append(Top(self.text[a:b].decode(), count, first, highest))
             start = stop
         return result
 

@@ -9,14 +9,19 @@ from ir_measures import Measure
 
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 
+NAMED = 5
+"""How many queries a note names."""
 _FEW_GRADES = 2
 """On a scale that ends here, grade 1 is relevant to most people; on a longer one they differ."""
-_NAMED = 5
+_NEAR_TIES = {
+    "float32": "ordered by id, as by trec_eval 9.0.8; 10.0 orders by score (order='float64'; --order float64)",
+    "float64": "ordered by score, as by trec_eval 10.0; 9.0.8 and pytrec_eval order by id (order='float32')",
+}
 NEVER_MEET = "no query is in both the qrels and the run"
 
 
 class Queries(NamedTuple):
-    """Some queries: how many, and the first few of them, where they are at hand."""
+    """Some queries: how many, and the first few of them by id."""
 
     number: int
     some: tuple[str, ...] = ()
@@ -24,8 +29,8 @@ class Queries(NamedTuple):
     @classmethod
     def of(cls, query_ids: Iterable[str]) -> Queries:
         """Count query ids."""
-        known = tuple(query_ids)
-        return cls(len(known), known[: _NAMED + 1])
+        known = sorted(query_ids)
+        return cls(len(known), tuple(known[:NAMED]))
 
     @property
     def counted(self) -> str:
@@ -34,9 +39,9 @@ class Queries(NamedTuple):
 
     @property
     def named(self) -> str:
-        """The first few, in parentheses; nothing where none is at hand."""
-        shown = ", ".join(map(repr, self.some[:_NAMED]))
-        more = ", …" if self.number > _NAMED else ""
+        """The first few, in parentheses; nothing where none is known."""
+        shown = ", ".join(map(repr, self.some))
+        more = ", …" if self.number > NAMED else ""
         return f" ({shown}{more})" if shown else ""
 
 
@@ -56,6 +61,10 @@ class Basis(NamedTuple):
     returned: int
     judged: int
     tied: int = 0
+    """Documents that share their score with another one, compared as ``order`` says."""
+    nearly_tied: int = 0
+    """Documents that do so as 32-bit floats only."""
+    order: str = "float32"
     measures: Sequence[Measure] = ()
     """As they were asked for, before ``min_relevance`` is given to any."""
     highest: float | None = None
@@ -88,8 +97,12 @@ class Basis(NamedTuple):
             notes.append(f"{self.nothing_relevant.counted} {without}{self.nothing_relevant.named}")
         where = "of the returned documents" if self.depth is None else f"of the documents in the top {self.depth}"
         if self.tied:
-            ties = "tie with another one's score (32-bit); ties go by document id, descending"
+            bits = self.order.removeprefix("float")
+            ties = f"tie with another one's score ({bits}-bit); ties go by document id, descending"
             notes.append(f"{_share(self.tied, self.returned)} {where} {ties}")
+        if self.nearly_tied:
+            counted = f"{self.nearly_tied:,} {'document ties' if self.nearly_tied == 1 else 'documents tie'}"
+            notes.append(f"{counted} only in 32-bit scores: {_NEAR_TIES[self.order]}")
         if self.returned and self.judged < self.returned:
             share = _share(self.returned - self.judged, self.returned)
             notes.append(f"{share} {where} are unjudged and {self._fate_of_unjudged()}")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from permed_measures.inputs import Qrels, Run
-from permed_measures.ranking import order
+from permed_measures.ranking import Order
+from permed_measures.ranking import order as in_order
 
 Tops = Mapping[str, Sequence[str]]
 
@@ -43,13 +44,13 @@ class PairImprovement:
         return self.improved / self.pairs if self.pairs else 0.0
 
 
-def tops(run: Run, query_ids: Iterable[str], cutoff: int) -> dict[str, Sequence[str]]:
+def tops(run: Run, query_ids: Iterable[str], cutoff: int, order: Order = "float32") -> dict[str, Sequence[str]]:
     """Return the first documents of each query's list, in order, for the queries that the run holds."""
-    return {query_id: _top(run[query_id], cutoff) for query_id in query_ids if query_id in run}
+    return {query_id: _top(run[query_id], cutoff, order) for query_id in query_ids if query_id in run}
 
 
-def _top(returned: Mapping[str, float] | Sequence[str], cutoff: int) -> Sequence[str]:
-    return order(returned, cutoff) if isinstance(returned, Mapping) else list(returned[:cutoff])
+def _top(returned: Mapping[str, float] | Sequence[str], cutoff: int, order: Order) -> Sequence[str]:
+    return in_order(returned, cutoff, by=order) if isinstance(returned, Mapping) else list(returned[:cutoff])
 
 
 def pair_improvement(  # noqa: PLR0913  (two runs, their judgements, and what counts; the last three by name)

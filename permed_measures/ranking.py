@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from math import isnan
 from operator import gt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from permed_measures.errors import InputError
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Scores = NDArray[np.float32]
+    Scores = NDArray[np.float32] | NDArray[np.float64]
+
+Order = Literal["float32", "float64"]
+ORDERS: tuple[Order, ...] = ("float32", "float64")
+"""How precisely scores are compared: as trec_eval 9.0.8 and pytrec_eval do, or as trec_eval 10.0 does."""
 
 Grades = Mapping[str, float]
 
@@ -61,6 +65,7 @@ class Ranking:
         num_ret: int,
         ascending: Scores | array[float] | None = None,
     ) -> None:
+        """``ascending`` holds the scores as 64-bit floats, of the top at least, where two are equal in 32 bits."""
         self.ranked = ranked
         self.judged = judged
         self.num_ret = num_ret
@@ -108,80 +113,102 @@ class Ranking:
         judged = [gains.get(grade, grade) for grade in self.judged]
         return Ranking(ranked, judged=judged, num_ret=self.num_ret, ascending=self.ascending)
 
-    def tied(self, cutoff: int | None) -> int:
-        """How many of the top documents share their score with another document of the list."""
+    def tied(self, cutoff: int | None, order: Order = "float32") -> int:
+        """How many of the top documents share their score, compared so precisely, with another document of the list."""
         ascending = self.ascending
         if ascending is None:
             return 0
         depth = len(ascending) if cutoff is None else min(cutoff, len(ascending))
-        top = ascending[-depth - 1 :].tolist()[::-1]
+        top = array("f" if order == "float32" else "d", ascending[-depth - 1 :].tolist()[::-1])
         if len(set(top)) == len(top):
             return 0
         above = [False, *(a == b for a, b in pairwise(top))]
         return sum(up or down for up, down in zip(above[:depth], [*above[1:], False], strict=False))
 
 
-def rank(scores: Mapping[str, float], grades: Grades, *, depth: int | None = None, query_id: str = "") -> Ranking:
+def rank(
+    scores: Mapping[str, float],
+    grades: Grades,
+    *,
+    depth: int | None = None,
+    query_id: str = "",
+    order: Order = "float32",
+) -> Ranking:
     """Order documents by score as a 32-bit float, descending, ties by document id, descending.
 
-    That is the order of trec_eval 9.0.8. Only judged documents get a rank: 1 + the number of documents that stand
-    before. With a ``depth``, those below it may be left without one, which saves most of the work.
+    That is the order of trec_eval 9.0.8; with ``order='float64'`` scores are compared as 64-bit floats, as trec_eval
+    10.0 does. Only judged documents get a rank: 1 + the number of documents before them. With a ``depth``, those below
+    it may be left without one, which saves most of the work.
 
     >>> rank({"a": 1.0, "b": 3.0, "c": 1.0}, {"a": 1, "c": 2, "z": 1}).ranked   # c before a: the greater id
     [(2, 2), (3, 1)]
+    >>> near_tie = {"a": 1.00000003, "b": 1.0}
+    >>> rank(near_tie, {"a": 1}).ranked, rank(near_tie, {"a": 1}, order="float64").ranked
+    ([(2, 1)], [(1, 1)])
     """
     num_ret = len(scores)
     if num_ret <= _SHORT:
-        return _rank_short(scores, grades, query_id)
+        return _rank_short(scores, grades, query_id, order)
     import numpy as np  # noqa: PLC0415  (short lists do without)
 
     if num_ret <= _ALWAYS_CHECKED or "" in scores:
         check_ids(scores, query_id)
-    single = _as_float32(scores.values(), scores, query_id)
-    top = None if depth is None or depth >= num_ret else _top(scores, single, depth)
+    keys: Scores = _as_float32(scores.values(), scores, query_id)
+    top = None if depth is None or depth >= num_ret else _top(scores, keys, depth)
     if top is not None:
         check_ids(top, query_id)
         known = not grades.keys().isdisjoint(top)
         ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(top, 1) if doc_id in grades] if known else []
         return Ranking(ranked, judged=grades.values(), num_ret=num_ret)
-    ascending = np.sort(single)
+    ascending = np.sort(keys)
     if num_ret and ascending[-1] != ascending[-1]:  # numpy sorts NaN to the end
         raise InputError(_nan_message(scores, query_id))
     check_ids(scores, query_id)
+    exact = doubles = None
+    if (ascending[1:] == ascending[:-1]).any():  # elsewhere both orders are one
+        doubles = _as_float64(scores.values())
+        exact = np.sort(doubles)
+        if order == "float64":
+            keys, ascending = doubles, exact
     returned = {doc_id: scores[doc_id] for doc_id in grades if doc_id in scores}
     if not returned:
-        return Ranking([], judged=grades.values(), num_ret=num_ret, ascending=ascending)
-    judged_scores = _as_float32(returned.values(), returned, query_id)
+        return Ranking([], judged=grades.values(), num_ret=num_ret, ascending=exact)
+    judged_scores: Scores
+    if keys is doubles:
+        judged_scores = _as_float64(returned.values())
+    else:
+        judged_scores = _as_float32(returned.values(), returned, query_id)
     not_above = ascending.searchsorted(judged_scores, "right")
     ranks = (num_ret + 1 - not_above).tolist()
     equal = not_above - ascending.searchsorted(judged_scores, "left")
     if equal.max() > 1:
-        before = _places_among_ties(scores, single, set(judged_scores[equal > 1].tolist()))
+        before = _places_among_ties(scores, keys, set(judged_scores[equal > 1].tolist()))
         ranks = [place + before.get(doc_id, 0) for place, doc_id in zip(ranks, returned, strict=True)]
     ranked = sorted(zip(ranks, [grades[doc_id] for doc_id in returned], strict=True))
-    return Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
+    return Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=exact)
 
 
-def _rank_short(scores: Mapping[str, float], grades: Grades, query_id: str) -> Ranking:
+def _rank_short(scores: Mapping[str, float], grades: Grades, query_id: str, order: Order) -> Ranking:
     """Rank a list that is sorted faster than it is given to numpy."""
     check_ids(scores, query_id)
     try:
-        single = array("f", scores.values()).tolist()
+        keys = array("f", scores.values()).tolist()
     except (TypeError, OverflowError):
-        single = _as_float32(scores.values(), scores, query_id).tolist()
+        keys = _as_float32(scores.values(), scores, query_id).tolist()
     in_order: Iterable[str] = scores
     ascending = None
-    if not all(map(gt, single, single[1:])):  # as they come, most lists are in order; NaN is never greater
-        if any(map(isnan, single)):
+    if not all(map(gt, keys, keys[1:])):  # as they come, most lists are in order; NaN is never greater
+        if any(map(isnan, keys)):
             raise InputError(_nan_message(scores, query_id))
-        pairs = sorted(zip(single, scores, strict=True), reverse=True)
-        in_order = [doc_id for _, doc_id in pairs]
-        if len(set(single)) != len(single):
-            ascending = array("f", [score for score, _ in reversed(pairs)])
-    elif single and isnan(single[0]):
+        if len(set(keys)) != len(keys):  # elsewhere both orders are one
+            doubles = list(map(_as_float, scores.values()))
+            ascending = array("d", sorted(doubles))
+            keys = doubles if order == "float64" else keys
+        in_order = [doc_id for _, doc_id in sorted(zip(keys, scores, strict=True), reverse=True)]
+    elif keys and isnan(keys[0]):
         raise InputError(_nan_message(scores, query_id))
     ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(in_order, 1) if doc_id in grades]
-    return Ranking(ranked, judged=grades.values(), num_ret=len(single), ascending=ascending)
+    return Ranking(ranked, judged=grades.values(), num_ret=len(keys), ascending=ascending)
 
 
 def _top(scores: Mapping[str, float], single: Scores, depth: int) -> list[str] | None:
@@ -217,37 +244,40 @@ def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> 
     return Ranking(ranked, judged=grades.values(), num_ret=len(places))
 
 
-def order(scores: Mapping[str, float], depth: int | None = None) -> list[str]:
+def order(scores: Mapping[str, float], depth: int | None = None, *, by: Order = "float32") -> list[str]:
     """Return the documents, or the first ``depth`` of them, in the order of :func:`rank`."""
     import numpy as np  # noqa: PLC0415  (short lists do without)
 
-    single = _as_float32(scores.values(), scores, "")
-    if depth is not None and depth < len(single):
-        top = _top(scores, single, depth)
+    keys: Scores = _as_float32(scores.values(), scores, "")
+    if depth is not None and depth < len(keys):
+        top = _top(scores, keys, depth)
         if top is not None:
             return top
-        lowest = np.partition(single, len(single) - depth)[-depth]
-        kept = [pair for pair in zip(single.tolist(), scores, strict=True) if pair[0] >= lowest]
+    if by == "float64":
+        keys = _as_float64(scores.values())
+    if depth is not None and depth < len(keys):
+        lowest = np.partition(keys, len(keys) - depth)[-depth]
+        kept = [pair for pair in zip(keys.tolist(), scores, strict=True) if pair[0] >= lowest]
         return [doc_id for _, doc_id in sorted(kept, reverse=True)[:depth]]
-    return [doc_id for _, doc_id in sorted(zip(single.tolist(), scores, strict=True), reverse=True)]
+    return [doc_id for _, doc_id in sorted(zip(keys.tolist(), scores, strict=True), reverse=True)]
 
 
-def _places_among_ties(scores: Mapping[str, float], single: Scores, tied: set[float]) -> dict[str, int]:
-    """How many documents of the same 32-bit score stand before each tied document."""
+def _places_among_ties(scores: Mapping[str, float], keys: Scores, tied: set[float]) -> dict[str, int]:
+    """How many documents of the same score come before each tied document."""
     groups: dict[float, list[str]] = {score: [] for score in tied}
-    for doc_id, score in zip(scores, single.tolist(), strict=True):
+    for doc_id, score in zip(scores, keys.tolist(), strict=True):
         if score in groups:
             groups[score].append(doc_id)
     # code point order is UTF-8 byte order, which is what trec_eval's strcmp compares
     return {doc_id: place for group in groups.values() for place, doc_id in enumerate(sorted(group, reverse=True))}
 
 
-def _as_float32(values: Collection[float], scores: Mapping[str, float], query_id: str) -> Scores:
+def _as_float32(values: Collection[float], scores: Mapping[str, float], query_id: str) -> NDArray[np.float32]:
     import numpy as np  # noqa: PLC0415  (short lists do without)
 
     # struct is the fastest strict conversion: 14 µs for 1,000 floats; numpy.fromiter takes 21 µs and reads "0.5"
     try:
-        packed: Scores = np.ndarray(len(values), np.float32, _packer(len(values))(*values))
+        packed: NDArray[np.float32] = np.ndarray(len(values), np.float32, _packer(len(values))(*values))
     except (struct.error, OverflowError, TypeError, ValueError):
         for doc_id, score in scores.items():
             if isinstance(score, (str, bytes)) or not hasattr(score, "__float__"):
@@ -258,9 +288,15 @@ def _as_float32(values: Collection[float], scores: Mapping[str, float], query_id
                 raise InputError(msg) from None
     else:
         return packed
-    with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float, in trec_eval too
-        converted: Scores = np.array([_as_float(score) for score in values], dtype=np.float64).astype(np.float32)
-    return converted
+    with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float, in trec_eval 9.0.8 too
+        return _as_float64(values).astype(np.float32)
+
+
+def _as_float64(values: Collection[float]) -> NDArray[np.float64]:
+    """Return scores that :func:`_as_float32` has found to be numbers."""
+    import numpy as np  # noqa: PLC0415  (short lists do without)
+
+    return np.fromiter(map(_as_float, values), np.float64, len(values))
 
 
 @lru_cache(maxsize=1024)

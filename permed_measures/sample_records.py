@@ -37,6 +37,7 @@ CANDIDATE = ("tool", "candidate_id")
 LABEL, SCORE, QUERY, FEATURES = "label", "score", "query", "features"
 _NUMBERED = re.compile(r"f(0|[1-9]\d*)")
 _NUMBERS = {int, float}
+_MANY = 8
 _SHAPES = "a path, a list of dicts, or a pandas or polars frame"
 
 
@@ -99,6 +100,11 @@ def _detect(source: Source) -> str:
 
 def _of_frame(frame: Any) -> Table:  # noqa: ANN401  (pandas' or polars')
     names = {str(name): name for name in frame.columns}
+    if len(names) < len(frame.columns):
+        texts = list(map(str, frame.columns))
+        again = next(name for name in texts if texts.count(name) > 1)
+        msg = f"the column {again!r} occurs twice in the frame; name every column once"
+        raise InputError(msg)
     length = len(frame)
 
     def column(name: str) -> list[Any]:
@@ -443,16 +449,38 @@ def _from_json(value: Any) -> Any:  # noqa: ANN401  (a list is what it should ho
 
 def _as_list(value: Any, names: tuple[str, ...] | None) -> list[Any]:  # noqa: ANN401  (checked here)
     if isinstance(value, Mapping) and names is not None:
-        if set(value) != set(names):
-            msg = f"the features are {', '.join(map(repr, value))}; those of the first sample {', '.join(names)}"
+        by_name = value if value.keys() == set(names) else {str(name): number for name, number in value.items()}
+        if by_name.keys() != set(names):
+            msg = f"the features do not match those of the first sample: {unlike(by_name, names)}"
             raise ValueError(msg)
-        return [value[name] for name in names]
+        return [by_name[name] for name in names]
     if hasattr(value, "tolist"):  # numpy, which is what pandas makes of parquet's lists
         value = value.tolist()
     if names is None and isinstance(value, (list, tuple)):
         return list(value)
-    msg = f"the features {_short(value)} are a {type(value).__name__}, not a list of numbers"
+    wanted = "a list of numbers" if names is None else "named, as those of the first sample are"
+    msg = f"the features {_short(value)} are a {type(value).__name__}, not {wanted}"
     raise ValueError(msg)
+
+
+def unlike(names: Iterable[str], wanted: Iterable[str]) -> str:
+    """Say which names are missing and which are unexpected.
+
+    >>> unlike(["a", "c"], ["a", "b"])
+    "missing 'b'; unexpected 'c'"
+    """
+    found, known = list(names), list(wanted)
+    parts = {
+        "missing": [name for name in known if name not in found],
+        "unexpected": [name for name in found if name not in known],
+    }
+    return "; ".join(f"{word} {listed(those)}" for word, those in parts.items() if those)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, the first of them where there are many."""
+    more = f", … ({len(names)} in all)" if len(names) > _MANY else ""
+    return ", ".join(map(repr, names[:_MANY])) + more
 
 
 def _finite(table: Table, matrix: Floats, names: Sequence[str]) -> Floats:

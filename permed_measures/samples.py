@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -39,6 +42,8 @@ USABLE, GOOD, EXCELLENT = 0.5, 0.7, 0.9
 """The document's levels of Top-1 accuracy, each to be exceeded."""
 _TOP = 3
 _NAMED_IN_A_NOTE = 5
+_FITTED_ON = ("feature_names_in_", "feature_name_", "feature_names_", "feature_name")
+"""Where models keep the names of their features: scikit-learn, XGBoost; LightGBM; CatBoost; LightGBM's Booster."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +104,18 @@ class Samples:
 
     def scored(
         self,
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Mapping[str, float] | None = None,
         *,
         scores: ArrayLike | Callable[[Floats], Any] | None = None,
         model: Any = None,  # noqa: ANN401  (whatever has predict)
     ) -> Floats:
         """Return one score per sample: ``w · features``, ``scores``, ``model.predict(features)``, or the field.
 
-        ``scores`` is a list with one score per sample, or a function of the feature matrix. With none of them the
-        samples' own ``score`` is taken.
+        ``weights`` are in the order of :attr:`feature_names`, or a dict by name. ``scores`` is a list with one score
+        per sample, or a function of the feature matrix. A ``model`` that knows the names of its features is given them
+        in its order, and missing or unexpected ones are an InputError; one that knows none is given them in the order
+        of the samples, with a warning where the samples have names. With none of these the samples' own ``score`` is
+        taken.
         """
         if sum(given is not None for given in (weights, scores, model)) > 1:
             msg = "give one of weights, scores and model, not several"
@@ -116,7 +124,7 @@ class Samples:
             return self._weighted(weights)
         if model is not None:
             predict = getattr(model, "predict_samples", None)
-            scores = predict(self) if predict is not None else model.predict(self._needed_features("a model"))
+            scores = predict(self) if predict is not None else model.predict(self._features_for(model))
         elif callable(scores):
             scores = scores(self._needed_features("a function"))
         elif scores is None:
@@ -132,8 +140,20 @@ class Samples:
             raise InputError(msg)
         return self.features
 
-    def _weighted(self, weights: ArrayLike) -> Floats:
+    def _features_for(self, model: Any) -> Any:  # noqa: ANN401  (a matrix, or a frame where the model wants names)
+        features = self._needed_features("a model")
+        who = type(model).__name__
+        names = _fitted_on(model)
+        features = in_order(features, self.feature_names, names, who)
+        if names is None or not hasattr(model, "feature_names_in_") or find_spec("pandas") is None:
+            return features
+        return import_module("pandas").DataFrame(features, columns=list(names))
+
+    def _weighted(self, weights: ArrayLike | Mapping[str, float]) -> Floats:
         features = self._needed_features("a weight vector")
+        if isinstance(weights, Mapping):
+            features = in_order(features, self.feature_names, tuple(weights), "the weights")
+            weights = list(weights.values())
         try:
             vector = np.asarray(weights, dtype=np.float64)
         except (TypeError, ValueError):
@@ -174,7 +194,7 @@ class Samples:
 
     def run(
         self,
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Mapping[str, float] | None = None,
         *,
         scores: ArrayLike | Callable[[Floats], Any] | None = None,
         model: Any = None,  # noqa: ANN401  (whatever has predict)
@@ -211,6 +231,49 @@ class Samples:
         """Return X, y and groups for scikit-learn; the first column of X is the group, for ``group_column=0``."""
         features = self._needed_features("scikit-learn")
         return np.column_stack([self.codes, features]), self.labels, self.codes
+
+
+def in_order(features: Floats, names: Sequence[str] | None, wanted: Sequence[str] | None, who: str) -> Floats:
+    """Return the columns in the order that a model was fitted on, by name; None where a side has no names.
+
+    Then the order is taken as it is, with scikit-learn's warning unless f0, f1, … say no more than the order does.
+
+    >>> in_order(np.array([[1.0, 2.0]]), ["a", "b"], ["b", "a"], "the ranker").tolist()
+    [[2.0, 1.0]]
+    """
+    if names is not None and wanted is not None:
+        if tuple(names) == tuple(wanted):
+            return features
+        if set(names) != set(wanted):
+            msg = f"the features do not match those of {who}: {records.unlike(names, wanted)}"
+            raise InputError(msg)
+        # in memory as in the other order, so that a sum of products is rounded alike
+        return np.take(features, [names.index(name) for name in wanted], axis=1)
+    named = next((known for known in (names, wanted) if known is not None and not _numbered(known)), None)
+    if named is not None:
+        without, side = (who, "the samples have") if wanted is None else ("the samples", f"{who} has")
+        msg = (
+            f"{without} came without feature names, and {side} {records.listed(named)}: taken in this order, "
+            "unchecked; a frame with these column names is aligned by name"
+        )
+        warnings.warn(msg, UserWarning, stacklevel=5)
+    return features
+
+
+def _numbered(names: Sequence[str]) -> bool:
+    return list(names) == [f"f{place}" for place in range(len(names))]
+
+
+def _fitted_on(model: Any) -> tuple[str, ...] | None:  # noqa: ANN401  (whatever has predict)
+    """Return the names of the features a model was fitted on; None where it has none but those that it made up."""
+    for attribute in _FITTED_ON:
+        found = getattr(model, attribute, None)
+        found = found() if callable(found) else found
+        if found is not None:
+            names = tuple(map(str, found))
+            made_up = [f"Column_{place}" for place in range(len(names))], [str(place) for place in range(len(names))]
+            return None if list(names) in made_up else names
+    return None
 
 
 def blocks(codes: Ints) -> tuple[Ints, Ints]:
@@ -270,6 +333,9 @@ def _from_table(
     table: records.Table, group: str | Sequence[str], candidate: str | None, features: Sequence[str] | None
 ) -> Samples:
     fields = [group] if isinstance(group, str) else list(group)
+    if features is not None and len(set(features)) < len(features):
+        msg = f"features={list(features)} is not allowed; name every feature once"
+        raise ParamError(msg)
     if not fields:
         msg = "group=() is not allowed; name the fields that tell groups apart, such as 'trace_id,node_id'"
         raise ParamError(msg)
@@ -532,7 +598,7 @@ def _above(levels: tuple[tuple[float, str], ...], top1: float) -> Iterator[tuple
 
 def evaluate_samples(  # noqa: PLR0913  (three ways to score, two options)
     samples: Any,  # noqa: ANN401  (Samples, or what as_samples takes)
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
     *,
     scores: ArrayLike | Callable[[Floats], Any] | None = None,
     model: Any = None,  # noqa: ANN401  (whatever has predict)

@@ -23,13 +23,14 @@ import numpy as np
 
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
 from permed_measures.evaluate import evaluate
-from permed_measures.samples import Samples, as_codes, blocks
+from permed_measures.samples import Samples, as_codes, blocks, in_order
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Names = tuple[str, ...] | None
 
 SOLVERS = ("sgd", "lbfgs")
 TARGETS = ("share", "labels")
@@ -119,7 +120,12 @@ class SoftmaxRanker:
     Groups reach ``fit`` and ``score`` in one of three ways: as the argument ``groups``; as a column of X, named or
     numbered by ``group_column``, which is what ``cross_val_score(ranker, X, y, groups=g, cv=GroupKFold())`` needs:
     scikit-learn gives ``groups`` to the splitter only; or by scikit-learn's metadata routing, once that is enabled:
-    ``cross_val_score(ranker, X, y, params={"groups": g}, cv=GroupKFold())``.
+    ``cross_val_score(ranker, X, y, params={"groups": g}, cv=GroupKFold())``, also with the ranker in a Pipeline.
+
+    Features of frames and :class:`Samples` are aligned by name with those of ``fit``, in any order; missing and
+    unexpected ones are an InputError. An array has no names: against a ranker with names it is taken as it is, with
+    scikit-learn's warning. Without ``fit`` the methods raise a ParamError that is scikit-learn's NotFittedError, too,
+    where scikit-learn is installed.
 
     >>> X = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.1, 0.2]]
     >>> ranker = SoftmaxRanker(learning_rate=0.5, epochs=20).fit(X, [1, 0, 1, 0], groups=["q", "q", "r", "r"])
@@ -132,6 +138,8 @@ class SoftmaxRanker:
     """The weights, one per feature."""
     n_features_in_: int
     """Columns of X, a group column included."""
+    feature_names_in_: NDArray[np.object_]
+    """Their names; absent where X had none."""
     n_iter_: int
     loss_curve_: list[float]
     validation_curve_: list[float]
@@ -140,6 +148,8 @@ class SoftmaxRanker:
     n_groups_: int
     """Groups that were learned from."""
     groups_skipped_: int
+    _names_in: Names = None
+    """The names of the weights."""
 
     def __init__(  # noqa: PLR0913  (scikit-learn's convention: one argument per option)
         self,
@@ -198,6 +208,7 @@ class SoftmaxRanker:
         request = import_module("sklearn.utils.metadata_routing").MetadataRequest(owner=self)
         for method in (request.fit, request.score):
             method.add_request(param="groups", alias=True)
+        request.score.add_request(param="sample_weight", alias=None)  # Pipeline.score sends one, mostly None
         return request
 
     def fit(
@@ -213,14 +224,16 @@ class SoftmaxRanker:
         ``validation`` is (X, y, groups), or samples: groups whose loss is watched by ``patience``.
         """
         self._check_options()
-        features, labels, codes = self._table(X, y, groups)
+        features, labels, codes, names = self._table(X, y, groups)
         problem = self._problem(features, labels, codes)
         held_out = None
         if validation is not None:
             parts = (validation,) if isinstance(validation, Samples) else validation
-            held_out = self._problem(*self._table(*parts))
+            watched, their_labels, their_codes, found = self._table(*parts)
+            watched = _fitting(watched, found, features.shape[1], names)
+            held_out = self._problem(watched, their_labels, their_codes)
         weights = self._initial(features.shape[1])
-        self.n_features_in_ = features.shape[1] + (0 if self.group_column is None or isinstance(X, Samples) else 1)
+        self._remember(X, features.shape[1], names)
         self.n_groups_ = problem.num_groups
         self.groups_skipped_ = problem.too_small + problem.without_positive
         self.loss_curve_, self.validation_curve_ = [], []
@@ -230,6 +243,15 @@ class SoftmaxRanker:
         else:
             self._fit_sgd(problem, weights, held_out)
         return self
+
+    def _remember(self, X: Any, width: int, names: Names) -> None:  # noqa: ANN401, N803  (scikit-learn's name)
+        self._names_in = names
+        self.n_features_in_ = width + (0 if self.group_column is None or isinstance(X, Samples) else 1)
+        if names is not None:
+            columns = X.feature_names if isinstance(X, Samples) else X.columns
+            self.feature_names_in_ = np.array(list(columns), dtype=object)
+        else:
+            vars(self).pop("feature_names_in_", None)
 
     def _check_options(self) -> None:
         for name, (sound, allowed) in _OPTIONS.items():
@@ -252,14 +274,14 @@ class SoftmaxRanker:
             raise ParamError(msg)
         return weights
 
-    def _table(self, X: Any, y: Any = None, groups: Any = None) -> tuple[Floats, Floats, Ints]:  # noqa: ANN401, N803
-        """Return features, labels and group numbers."""
+    def _table(self, X: Any, y: Any = None, groups: Any = None) -> tuple[Floats, Floats, Ints, Names]:  # noqa: ANN401, N803
+        """Return features, labels, group numbers, and the names of the features."""
         if isinstance(X, Samples):
             if X.features is None:
                 msg = "the samples have no features to learn from"
                 raise InputError(msg)
-            return X.features, X.labels, X.codes
-        features, from_column = self._split(X)
+            return X.features, X.labels, X.codes, X.feature_names
+        features, from_column, names = self._split(X)
         if groups is None:
             groups = from_column
         if groups is None:
@@ -277,31 +299,33 @@ class SoftmaxRanker:
         if len(codes) != len(features):
             msg = f"{len(features)} samples need as many groups; found {len(codes)}"
             raise InputError(msg)
-        return features, labels, codes
+        return features, labels, codes, names
 
-    def _split(self, X: Any) -> tuple[Floats, list[Any] | None]:  # noqa: ANN401, N803  (scikit-learn's name)
-        """Return the features, and the groups where X has a column of them."""
+    def _split(self, X: Any) -> tuple[Floats, list[Any] | None, Names]:  # noqa: ANN401, N803  (scikit-learn's name)
+        """Return the features, the groups where X has a column of them, and the names where X has them."""
         column = self.group_column
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-            names = list(X.columns)
+            names = _columns(X)
             if isinstance(column, int) and column not in names and -len(names) <= column < len(names):
                 column = names[column]
             if column is not None and column not in names:
                 msg = f"SoftmaxRanker: group_column={column!r} is not a column; there are {names}"
                 raise ParamError(msg)
             groups = None if column is None else X[column].to_list()
-            rest = [_numbers(X[name].to_numpy()) for name in names if column is None or name != column]
-            return _matrix(np.column_stack(rest) if rest else np.empty((len(X), 0))), groups
+            rest = [name for name in names if column is None or name != column]
+            columns = [_numbers(X[name].to_numpy()) for name in rest]
+            matrix = _matrix(np.column_stack(columns) if columns else np.empty((len(X), 0)))
+            return matrix, groups, tuple(rest) if all(isinstance(name, str) for name in names) else None
         array = np.asarray(X)
         if array.ndim != 2:  # noqa: PLR2004  (a matrix)
             msg = f"X is a matrix with one row per sample; found {array.ndim} dimensions"
             raise InputError(msg)
         if column is None:
-            return _matrix(_numbers(array)), None
+            return _matrix(_numbers(array)), None, None
         if not isinstance(column, Integral) or not -array.shape[1] <= column < array.shape[1]:
             msg = f"SoftmaxRanker: group_column={column!r} is not a column of an array with {array.shape[1]} columns"
             raise ParamError(msg)
-        return _matrix(_numbers(np.delete(array, column, axis=1))), array[:, column].tolist()
+        return _matrix(_numbers(np.delete(array, column, axis=1))), array[:, column].tolist(), None
 
     def _problem(self, features: Floats, labels: Floats, codes: Ints) -> _Problem:
         """Put groups one after the other, without those that the document skips."""
@@ -424,25 +448,21 @@ class SoftmaxRanker:
         if isinstance(X, Samples):
             return self.predict_samples(X)
         self._check_fitted()
-        features, _ = self._split(X)
-        return self._scores(features)
+        features, _, names = self._split(X)
+        return self._scores(features, names)
 
     def predict_samples(self, samples: Samples) -> Floats:
         """Return one score per sample; a group column is not needed."""
         self._check_fitted()
-        return self._scores(self._table(samples)[0])
+        return self._scores(self._table(samples)[0], samples.feature_names)
 
-    def _scores(self, features: Floats) -> Floats:
-        if features.shape[1] != len(self.coef_):
-            msg = f"{features.shape[1]} features; the ranker was fitted on {len(self.coef_)}"
-            raise InputError(msg)
-        scores: Floats = features @ self.coef_
+    def _scores(self, features: Floats, names: Names) -> Floats:
+        scores: Floats = _fitting(features, names, len(self.coef_), self._names_in) @ self.coef_
         return scores
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "coef_"):
-            msg = "this SoftmaxRanker has no weights yet; call fit first"
-            raise ParamError(msg)
+            raise _not_fitted()
 
     def score(self, X: Any, y: ArrayLike | None = None, groups: Any = None, *, measure: str = "RR") -> float:  # noqa: ANN401, N803
         """Return the mean of a measure over the groups: MRR unless another one is named.
@@ -450,8 +470,8 @@ class SoftmaxRanker:
         Samples have no ids here, so a tie goes to the later row.
         """
         self._check_fitted()
-        features, labels, codes = self._table(X, y, groups)
-        scores = self._scores(features)
+        features, labels, codes, names = self._table(X, y, groups)
+        scores = self._scores(features, names)
         rows, offsets = blocks(codes)
         width = len(str(len(rows)))
         ids = [f"{row:0{width}}" for row in rows.tolist()]
@@ -462,6 +482,47 @@ class SoftmaxRanker:
             qrels[str(place)] = dict(zip(ids[start:end], grades[start:end], strict=True))
             run[str(place)] = dict(zip(ids[start:end], ordered[start:end], strict=True))
         return next(iter(evaluate(qrels, run, measure).means.values()))
+
+
+def _not_fitted() -> ParamError:
+    """Make an error that is scikit-learn's NotFittedError, too, where there is scikit-learn."""
+    msg = "this SoftmaxRanker has no weights yet; call fit first"
+    try:
+        theirs = import_module("sklearn.exceptions").NotFittedError
+    except ImportError:
+        return ParamError(msg)
+
+    class NotFittedError(ParamError, theirs):  # type: ignore[misc, valid-type]  # scikit-learn is untyped
+        def __reduce__(self) -> tuple[Any, tuple[()]]:  # a class of this place cannot be pickled by its name
+            return _not_fitted, ()
+
+    return NotFittedError(msg)
+
+
+def _fitting(features: Floats, names: Names, width: int, wanted: Names) -> Floats:
+    """Return the features in the order of the weights."""
+    features = in_order(features, names, wanted, "SoftmaxRanker")
+    if features.shape[1] != width:
+        msg = f"{features.shape[1]} features; the ranker was fitted on {width}"
+        raise InputError(msg)
+    return features
+
+
+def _columns(frame: Any) -> list[Any]:  # noqa: ANN401  (pandas' or polars')
+    """Return the names of a frame's columns: each once, and all of them text or none."""
+    names = list(frame.columns)
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again is not None:
+        msg = f"the column {again!r} occurs twice in the frame; name every feature once"
+        raise InputError(msg)
+    texts = [isinstance(name, str) for name in names]
+    if any(texts) and not all(texts):
+        wrong = names[texts.index(False)]
+        msg = (
+            f"the column {wrong!r} has a name that is not text, and others have text; name all columns by text, or none"
+        )
+        raise InputError(msg)
+    return names
 
 
 def _loss(weights: Floats, problem: _Problem) -> float:

@@ -75,12 +75,40 @@ def test_markdown(file):
 
 
 def test_leaks_are_a_warning(tmp_path):
-    rows = [{**record, "features": [0.9 if record["label"] else 0.3, 0.5]} for record in ROWS]
+    few = [{**record, "features": [0.9 if record["label"] else 0.3, 0.5]} for record in ROWS]
+    rows = [{**record, "node_id": node} for node in range(10) for record in few]
     out = run(written(tmp_path / "s.jsonl", rows), "--weights", "1,1")
-    assert "warning: f0 may know the label: alone it ranks 100.0% of 2 groups perfectly" in out
+    assert "warning: f0 may know the label: alone it ranks 100.0% of 20 groups perfectly" in out
     assert "f1 may" not in out
     shown = json.loads(run(str(tmp_path / "s.jsonl"), "--weights", "1,1", "--format", "json"))
     assert len(shown["warnings"]) == 1
+    file, train = written(tmp_path / "few.jsonl", few), str(tmp_path / "s.jsonl")
+    alone, trained = run(file, "--weights", "1,1"), run(file, "--train", train)
+    assert "note: f0: 2 groups cannot tell whether it knows the label" in alone
+    assert "warning" not in alone
+    assert "warning: training file: f0 may know the label" in trained
+
+
+def test_features_are_aligned_by_name_with_the_training_file(tmp_path):
+    """The first feature is right, the second wrong; the training file has them the other way round."""
+    names = ("rel", "hist")
+    rows = [{**record, "features": dict(zip(names, (record["label"], 0.5), strict=True))} for record in ROWS]
+    turned = [{**record, "features": dict(reversed(record["features"].items()))} for record in rows]
+    file, train = written(tmp_path / "s.jsonl", rows), written(tmp_path / "t.jsonl", turned)
+    shown = json.loads(run(file, "--train", train, "--format", "json"))
+    assert shown["metrics"]["top1_accuracy"] == 1.0
+    assert list(shown["weights"]) == ["hist", "rel"]
+    assert shown["weights"]["rel"] > 0.1
+    assert shown["weights"]["hist"] == pytest.approx(0, abs=1e-12)  # of no use
+
+
+def test_groups_that_were_trained_on_under_other_ids(tmp_path, file):
+    copies = [{**record, "trace_id": f"{record['trace_id']} again"} for record in reversed(ROWS[:2])]
+    other = {**ROWS[3], "trace_id": "new", "features": [0.6, 0.55]}
+    train = written(tmp_path / "train.jsonl", [*copies, other, {**other, "tool": "x", "label": 0}])
+    out = run(file, "--train", train)
+    assert "note: 1 of 2 groups occur in the training data under other ids, with the same features and labels" in out
+    assert "other ids" not in run(file, "--train", file)
 
 
 @pytest.mark.parametrize("solver", ["sgd", "lbfgs"])
@@ -92,7 +120,7 @@ def test_train(tmp_path, file, solver):
     shown = json.loads(run(file, "--train", train, "--solver", solver, "--epochs", "50", "--format", "json"))
     assert shown["training"]["groups"] == 2
     assert shown["training"]["loss"][0] > shown["training"]["loss"][-1]
-    assert not any("trained on" in note for note in shown["notes"])
+    assert not any("were trained on" in note for note in shown["notes"])
     again = json.loads(run(file, "--train", file, "--solver", solver, "--format", "json"))
     assert any("2 of 2 groups were trained on" in note for note in again["notes"])
 
@@ -137,6 +165,6 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, file, capsys):
     assert "learning_rate=-1.0 is not allowed" in failed(capsys, file, "--train", file, "--learning-rate", "-1")
     assert "min_relevance" in failed(capsys, file, "--weights", "1,0", "--min-relevance", "0")
     other = written(tmp_path / "other.jsonl", [{**record, "features": [1, 2, 3]} for record in ROWS])
-    assert "features of the two files differ" in failed(capsys, file, "--train", other)
+    assert "do not match those of the training file: missing 'f2'" in failed(capsys, file, "--train", other)
     bad = written(tmp_path / "bad.jsonl", [*ROWS, {"trace_id": "t"}])
     assert "bad.jsonl:5: no 'node_id'" in failed(capsys, bad, "--weights", "1,0")

@@ -152,7 +152,7 @@ def test_a_shape_we_do_not_know(make):
 
 def test_a_document_twice():
     twice = [Qrel("q", "a", 1), Qrel("q", "b", 1), Qrel("q", "a", 2)]
-    with pytest.raises(InputError, match=r"qrels, row 3: query 'q', document 'a' stands there twice"):
+    with pytest.raises(InputError, match=r"qrels, row 3: query 'q', document 'a' occurs before"):
         as_qrels(twice)
     with pytest.raises(InputError, match="stands twice"):
         as_qrels({"q": ["a", "a"]})

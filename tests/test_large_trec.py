@@ -11,7 +11,7 @@ from permed_measures import large_trec
 from permed_measures.errors import HostError
 from permed_measures.large_runs import rankings
 from permed_measures.large_trec import Doubt, Irregular, tops
-from permed_measures.ranking import order
+from permed_measures.ranking import ORDERS, order
 from permed_measures.readers import read_run
 
 
@@ -44,10 +44,12 @@ def test_the_top_by_score_as_32_bit_float_and_then_by_id(file):
     path = file(f"q Q0 {doc} 1 {score} t" for doc, score in zip("abcdefghi", scores, strict=True))
     (found,) = tops(path, 9)
     assert (found.query_id, found.num_ret) == ("q", 9)
-    assert [doc for _, doc in found.documents] == ["g", "f", "e", "d", "b", "a", "i", "h", "c"]
-    assert [score for score, _ in found.documents[:4]] == [float("inf"), float("inf"), 10, 10]
+    assert found.documents == ["g", "f", "e", "d", "b", "a", "i", "h", "c"]
+    assert found.scores[:4] == [float("inf"), 1e39, 10, 9.9999999]
     (found,) = tops(path, 3)
-    assert [doc for _, doc in found.documents] == ["g", "f", "e"]
+    assert found.documents == ["g", "f", "e"]
+    (found,) = tops(path, 9, "float64")
+    assert found.documents == ["g", "f", "d", "e", "b", "a", "i", "h", "c"]
 
 
 WAYS_TO_WRITE = {
@@ -66,7 +68,8 @@ WAYS_TO_WRITE = {
 @pytest.mark.usefixtures("block", "patient")
 @pytest.mark.parametrize("way", WAYS_TO_WRITE)
 @pytest.mark.parametrize("in_order", [True, False])
-def test_blocks_find_what_the_plain_reader_finds(file, way, in_order):
+@pytest.mark.parametrize("precision", ORDERS)
+def test_blocks_find_what_the_plain_reader_finds(file, way, in_order, precision):
     rng = random.Random(way)  # another one for each: in all of them the same place would hold the same rank
     lines = []
     for query in range(90, 120):
@@ -78,11 +81,12 @@ def test_blocks_find_what_the_plain_reader_finds(file, way, in_order):
         lines += [f"{query}\tQ0\t{doc}\t1\t{score}\tt" for doc, score in zip(docs, scores, strict=True)]
     path = file(lines, end=rng.choice(["", "\n"]))
     run = read_run(path)
-    found = list(tops(path, 4))
+    found = list(tops(path, 4, precision))
     assert [top.query_id for top in found] == list(run)
-    for query_id, num_ret, documents in found:
+    for query_id, num_ret, documents, scores in found:
         assert num_ret == len(run[query_id])
-        assert [doc for _, doc in documents] == order(run[query_id], 4)
+        assert documents == order(run[query_id], 4, by=precision)
+        assert scores == sorted(run[query_id].values(), reverse=True)[:4]
 
 
 def test_what_would_take_long_is_left_to_others(file, monkeypatch):
@@ -149,7 +153,7 @@ def test_queries_whose_ids_start_alike_are_told_apart(file):
 def test_whole_numbers_of_many_digits_are_large(file):
     lines = [f"q1 Q0 d{n} 1 {score} t" for n, score in enumerate(["12345678", *[f"{n}.5" for n in range(8)]])]
     (found,) = tops(file(lines), 1)
-    assert found.documents == [(12345678, "d0")]
+    assert (found.documents, found.scores) == (["d0"], [12345678])
 
 
 def test_bytes_that_are_not_utf_8_and_long_fields_are_doubted(tmp_path):

@@ -26,14 +26,38 @@ PARAMS = {
     "ListAP": [{}, {"rel": 2}],
     "ListNDCG": [{}, {"dcg": "exp-log2"}],
     "nDCG": [{}, {"dcg": "exp-log2"}, {"judged_only": True}, {"gains": {1: 2, 2: 1.5}}],
+    "BinG": [{}, {"rel": 2}],
+    "ElevenPointAP": [{}, {"rel": 2}, {"rounding": "nearest"}],
+    "G": [{}],
+    "GMAP": [{}, {"rel": 2}],
+    "GMBpref": [{}, {"rel": 2}],
+    "IPrecNearest": [{"recall": 0}, {"recall": 0.3}, {"recall": 1, "rel": 2}, {"recall": 0.5, "judged_only": True}],
+    "NumNonRelJudgedRet": [{}, {"rel": 2}],
+    "RBP": [{}, {"p": 0.5}, {"rel": 2}],
+    "RBPResidual": [{}, {"p": 0.5}],
+    "RelativeP": [{}, {"rel": 2}],
+    "RnDCG": [{}, {"rel": 2}],
+    "RprecMult": [{"multiple": 0.5}, {"multiple": 1.4, "rel": 2}],
+    "Unjudged": [{}],
+    "Utility": [{}, {"rel": 2}, {"rel_ret": 2, "nonrel_ret": 0.5, "rel_missed": 1}],
+    "nDCGRel": [{}],
 }
+NEED_A_CUTOFF = {
+    name for name, m in DEFINED.items() if "cutoff" in m.SUPPORTED_PARAMS and m.SUPPORTED_PARAMS["cutoff"].required
+}
+
+
+def cut(measure, cutoff):
+    """Return a measure with a cut-off, where it has one; with 5 where it needs one and is given none."""
+    if "cutoff" not in measure.SUPPORTED_PARAMS:
+        return measure
+    return measure(cutoff=5 if cutoff is None and measure.NAME in NEED_A_CUTOFF else cutoff)
 
 
 def variants(cutoffs):
     for name, choices in PARAMS.items():
         for params in choices:
-            for cutoff in cutoffs:
-                yield type(DEFINED[name])(cutoff=cutoff, **params)
+            yield from dict.fromkeys(cut(type(DEFINED[name])(**params), cutoff) for cutoff in cutoffs)
 
 
 every = pytest.mark.parametrize("uncut", list(variants([None])), ids=str)
@@ -52,15 +76,15 @@ def rankings(draw, lowest=-1):
 def test_every_measure_and_parameter_is_among_the_variants():
     assert PARAMS.keys() == DEFINED.keys()
     for name, choices in PARAMS.items():
-        varied = {param for params in choices for param in params} | {"cutoff"}
-        assert varied == DEFINED[name].SUPPORTED_PARAMS.keys(), name
+        varied = {param for params in choices for param in params}
+        assert varied == DEFINED[name].SUPPORTED_PARAMS.keys() - {"cutoff"}, name
 
 
 @every
 @settings(max_examples=40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_a_value_is_a_float_within_the_range(uncut, ranking, cutoff):
-    measure = uncut(cutoff=cutoff)
+    measure = cut(uncut, cutoff)
     value = measure.value(ranking)
     assert type(value) is float
     low, high = measure.RANGE
@@ -71,15 +95,18 @@ def test_a_value_is_a_float_within_the_range(uncut, ranking, cutoff):
 @settings(max_examples=40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_nothing_judged_in_the_list_scores_0(uncut, ranking, cutoff):
-    measure = uncut(cutoff=cutoff)
-    assert measure.value(Ranking([], judged=ranking.judged, num_ret=ranking.num_ret)) == 0.0
+    measure = cut(uncut, cutoff)
+    num_ret = 0 if measure.ZERO_WITHOUT == "returned" else ranking.num_ret
+    assert measure.value(Ranking([], judged=ranking.judged, num_ret=num_ret)) == 0.0
 
 
 @every
 @settings(max_examples=40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_nothing_relevant_scores_0(uncut, ranking, cutoff):
-    measure = uncut(cutoff=cutoff)
+    measure = cut(uncut, cutoff)
+    if measure.ZERO_WITHOUT != "relevant":
+        return
     barren = [(rank, min(grade, 0)) for rank, grade in ranking.ranked]
     assert measure.value(Ranking(barren, judged=[min(g, 0) for g in ranking.judged], num_ret=ranking.num_ret)) == 0.0
 
@@ -88,6 +115,8 @@ def test_nothing_relevant_scores_0(uncut, ranking, cutoff):
 @settings(max_examples=40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_a_cutoff_past_the_end_changes_nothing(uncut, ranking, cutoff):
+    if "cutoff" not in uncut.SUPPORTED_PARAMS or uncut.NAME in NEED_A_CUTOFF:
+        return
     past = ranking.num_ret + len(ranking.judged) + (cutoff or 1)
     assert uncut(cutoff=past).value(ranking) == uncut.value(ranking)
 
@@ -96,23 +125,23 @@ def test_a_cutoff_past_the_end_changes_nothing(uncut, ranking, cutoff):
 @settings(max_examples=40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_unjudged_documents_after_the_last_hit_change_nothing(uncut, ranking, cutoff):
-    measure = uncut(cutoff=cutoff)
+    measure = cut(uncut, cutoff)
     longer = Ranking(ranking.ranked, judged=ranking.judged, num_ret=ranking.num_ret + 5)
-    assert measure.value(longer) == measure.value(ranking)
+    assert measure.COUNTS_RETURNED or measure.value(longer) == measure.value(ranking)
 
 
 @every
 @settings(max_examples=40)
 @given(ranking=rankings(lowest=0), cutoff=cutoffs, data=st.data())
 def test_raising_a_relevant_document_over_a_non_relevant_one_never_hurts(uncut, ranking, cutoff, data):
-    """Declared by the measure itself; the two that do not declare it are shown to break it below."""
-    measure = uncut(cutoff=cutoff)
+    """Declared by the measure itself; those that do not declare it are shown to break it below."""
+    measure = cut(uncut, cutoff)
     if not measure.raising_helps or measure.arguments.get("judged_only") or not ranking.ranked:
         return
     rank, grade = data.draw(st.sampled_from(ranking.ranked))
     taken = dict(ranking.ranked)
     above = [p for p in range(1, rank) if taken.get(p, 0) == 0]
-    if grade == 0 or not above:
+    if grade < (measure.arguments.get("rel") or 1) or not above:
         return
     other = data.draw(st.sampled_from(above))
     swapped = {**taken, other: grade}
@@ -128,7 +157,7 @@ def test_raising_a_relevant_document_over_a_non_relevant_one_never_hurts(uncut, 
 @given(ranking=rankings(lowest=0), cutoff=cutoffs)
 def test_the_ideal_order_reaches_the_top(uncut, ranking, cutoff):
     """Where the measure declares it, and anything is relevant at all."""
-    measure = uncut(cutoff=cutoff)
+    measure = cut(uncut, cutoff)
     weights = measure.arguments.get("weights")
     if not measure.ideal_is_top or measure.arguments.get("gains"):
         return
@@ -138,6 +167,19 @@ def test_the_ideal_order_reaches_the_top(uncut, ranking, cutoff):
         assert measure.value(ideal) == pytest.approx(1.0, abs=1e-15)
 
 
+def test_exceptions_are_declared_by_those_that_need_them():
+    declared = {m.NAME for m in variants([None]) if m.ZERO_WITHOUT != "relevant" or m.COUNTS_RETURNED}
+    unjudged = Ranking([], judged=[1], num_ret=3)
+    barren = Ranking([(1, 0)], judged=[0, 1], num_ret=1)
+    long, longer = (Ranking([(1, 1), (3, 1)], judged=[2, 1, 1], num_ret=num_ret) for num_ret in (4, 9))
+    broken = {
+        measure.NAME
+        for measure in variants([None])
+        if measure.value(unjudged) or measure.value(barren) or measure.value(long) != measure.value(longer)
+    }
+    assert declared == broken == {"NumNonRelJudgedRet", "RBPResidual", "RnDCG", "Unjudged", "Utility"}
+
+
 def test_a_document_entering_the_top_k_can_lower_the_list_measures():
     before = Ranking([(1, 1), (4, 1)], judged=[1, 1], num_ret=4)
     after = Ranking([(1, 1), (3, 1)], judged=[1, 1], num_ret=4)
@@ -145,6 +187,14 @@ def test_a_document_entering_the_top_k_can_lower_the_list_measures():
         assert not measure.raising_helps
         assert measure.value(before) == 1.0
         assert measure.value(after) == (1 + 2 / 3) / 2
+
+
+def test_a_raised_document_can_lower_what_looks_at_its_rank_or_at_judgements():
+    before = Ranking([(3, 4), (4, 2)], judged=[4, 2], num_ret=4)
+    after = Ranking([(2, 2), (3, 4)], judged=[4, 2], num_ret=4)  # nDCG at its new rank is lower than at its old one
+    for measure in (DEFINED["nDCGRel"], DEFINED["Unjudged"] @ 2, DEFINED["RBPResidual"]):
+        assert not measure.raising_helps
+        assert measure.value(after) < measure.value(before)
 
 
 @pytest.mark.parametrize("measure", list(variants(CUTOFFS)), ids=str)

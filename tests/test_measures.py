@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+import sys
 from fractions import Fraction
 from math import log2
 
@@ -9,12 +12,24 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
+import pytrec_eval_ext
 from ir_measures import AP, P, nDCG
 
-from permed_measures import GWAP, Coverage, InputError, ListAP, ListNDCG, ParamError, evaluate, parse
+from permed_measures import (
+    GWAP,
+    Coverage,
+    InputError,
+    ListAP,
+    ListNDCG,
+    ParamError,
+    RelevanceEvaluator,
+    compare,
+    evaluate,
+    parse,
+)
 from permed_measures.definitions import definition
 from permed_measures.measures import DEFINED, known_names, parse_all, parse_trec_name
-from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}
@@ -179,6 +194,15 @@ def test_one_value_has_one_form():
         ("P_5", [P @ 5]),
         ("recip_rank", [ir_measures.RR]),
         ("success_1", [ir_measures.Success @ 1]),
+        ("gm_map gm_bpref 11pt_avg", parse_all("GMAP GMBpref ElevenPointAP")),
+        ("G binG Rndcg ndcg_rel utility", parse_all("G BinG RnDCG nDCGRel Utility")),
+        ("num_nonrel_judged_ret", parse_all("NumNonRelJudgedRet")),
+        ("relative_P.5,10", parse_all("RelativeP@5 RelativeP@10")),
+        ("Rprec_mult_0.20 Rprec_mult.0.2,1.4", parse_all("RprecMult@0.2 RprecMult@0.2 RprecMult@1.4")),
+        ("unj_10 unj", parse_all("Unjudged@10 Unjudged@5 Unjudged@10 Unjudged@20")),
+        ("rbp rbp_0.80", [DEFINED["RBP"](p=0.9), DEFINED["RBP"](p=0.8)]),
+        ("rbp.p=0.5 rbp_resid_p=0.5", parse_all("RBP(p=0.5) RBPResidual(p=0.5)")),
+        ("iprec_nearest_0.60 iprec_at_recall_0.60", parse_all("IPrecNearest@0.6 IPrec@0.6")),
     ],
 )
 def test_names_in_every_way_of_writing(name, measures):
@@ -189,9 +213,11 @@ def test_the_names_of_the_table_are_those_of_the_classes():
     hosts = {host.name: host for measure in DEFINED.values() for host in measure.HOST_NAMES}
     assert hosts.keys() == {
         *("gwmap", "gwmap_ideal", "coverage", "ndcg_exp", "list_map", "list_ndcg", "list_ndcg_exp"),
+        *("11pt_avg", "G", "Rndcg", "Rprec_mult", "binG", "gm_bpref", "gm_map", "ndcg_rel", "num_nonrel_judged_ret"),
+        *("relative_P", "utility", "rbp", "rbp_resid", "unj", "iprec_nearest"),
     }
     for host in hosts.values():
-        for cutoff in (None, 7):
+        for cutoff in (None, 7) if host.in_ranx else ():
             assert parse_trec_name(host.trec(cutoff)) == parse_all(host.ranx(cutoff))
 
 
@@ -213,6 +239,19 @@ def test_the_names_of_the_table_are_those_of_the_classes():
         ("ndcg.1=1,2=3", "is not a measure"),
         ("10", "is not a measure"),
         ("1 + 1", "is not a measure"),
+        (
+            "utility.1,-1,0,0",
+            r"these parameters are not read here; write Utility\(rel=…, rel_ret=…, nonrel_ret=…, rel_mi",
+        ),
+        ("11pt_avg.0.2,0.5", r"these parameters are not read here; write ElevenPointAP\(rel=…, rounding=…\)"),
+        ("G.1=3,2=9", "'G.1=3,2=9': G takes no parameters"),
+        ("unj_2.5", "these parameters are not read here"),
+        ("rbp_1.5", "RBP: p=1.5 is not allowed; give a number >= 0 and <= 1"),
+        ("utility@5", "Utility has no parameter 'cutoff'"),
+        ("Unjudged", "Unjudged needs cutoff; write Unjudged@10"),
+        ("IPrecNearest", "IPrecNearest needs recall; write IPrecNearest@0.1"),
+        ("IPrecNearest@1.5", "give a number >= 0 and <= 1"),
+        ("relstring_5", "trec_eval has 'relstring_5', but it is text, not a value"),
     ],
 )
 def test_a_wrong_name_says_what_is_right(name, message):
@@ -220,25 +259,59 @@ def test_a_wrong_name_says_what_is_right(name, message):
         parse_all(name)
 
 
-def test_what_only_trec_eval_computes_is_not_suggested():
-    refused = set()
-    for name in pytrec_eval.supported_measures:
-        if not parse_trec_name(name) and not parse_trec_name(f"{name}_5"):
-            refused.add(name)
-            with pytest.raises(ParamError, match=f"^trec_eval has '{name}', but it is not computed here"):
-                parse(name)
-    assert {"gm_map", "G", "11pt_avg", "runid"} < refused
+def test_every_name_of_trec_eval_is_a_measure_but_those_of_texts():
+    refused = {name for name in pytrec_eval.supported_measures if not parse_trec_name(name)}
+    assert refused == {"runid", "relstring"}
     assert refused.isdisjoint(known_names())
-    with pytest.raises(ParamError, match=r"trec_eval has 'relative_P_5', .*; near to it is SetP\(relative=True\)"):
-        parse("relative_P_5")
-    with pytest.raises(ParamError, match=r"unknown measure 'gm_mp'\. Did you mean (?!gm_map)"):
-        parse("gm_mp")
 
 
-def test_what_is_skipped_of_a_nickname_is_not_printed_among_values(capsys):
-    assert AP in parse_all("official")
+def test_what_is_left_out_of_a_nickname_is_said_by_name_and_not_among_values(capsys):
+    assert {AP, parse("GMAP")} <= set(parse_all("official"))
+    assert parse("rbp") in parse_all("all_trec")
     captured = capsys.readouterr()
-    assert (captured.out, "gm_map" in captured.err) == ("", True)
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "official: left out, as text and not a value: runid",
+        "all_trec: left out, as text and not a value: relstring, runid",
+    ]
+
+
+def test_a_geometric_mean_is_the_mean_of_its_measure_everywhere():
+    qrels = {"p": {"a": 1}, "q": {"a": 1}, "r": {"a": 1}}
+    run = {"p": {"a": 1.0}, "q": {"x": 2.0, "a": 1.0}}  # AP 1 and 1/2; r is missing, which counts as 0.00001
+    expected = (1 * 1 / 2 * 1e-5) ** (1 / 3)
+    gmap = parse("gm_map")
+    result = evaluate(qrels, run, [gmap])
+    assert result.columns[gmap] == {"p": 1.0, "q": 0.5, "r": 0.0}
+    assert result.means[gmap] == pytest.approx(expected)
+    assert ir_measures.calc_aggregate([gmap], qrels, run)[gmap] == pytest.approx(expected)
+    assert evaluate(qrels, run, "gm_bpref", queries="both").means[parse("gm_bpref")] == pytest.approx(1.0)
+    with pytest.raises(ParamError, match="GMAP is not a mean over queries"):
+        compare(qrels, run, {"b": run}, "GMAP")
+
+
+def test_lists_without_a_judged_document():
+    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"x": 2.0, "y": 1.0}}
+    asked = "Unjudged@5 RBPResidual(p=0.5) Utility(rel_missed=-3) NumNonRelJudgedRet GMAP"
+    expected = [2 / 5, 1.0, -2.0 - 6.0, 0.0, 0.0]
+    result = evaluate(qrels, run, asked)
+    assert [column["q"] for column in result.columns.values()] == expected
+    measures = list(result.means)
+    values = {metric.measure: metric.value for metric in ir_measures.iter_calc(measures, qrels, run)}
+    assert [values[measure] for measure in measures] == expected
+    assert list(RelevanceEvaluator(qrels, measures).evaluate(run)["q"].values()) == expected
+    assert list(evaluate(qrels, {"other": ["x"]}, asked).columns[measures[0]].values()) == [0.0]
+
+
+def test_rbp_is_left_to_cwl_eval_in_ir_measures():
+    """Where cwl_eval is installed it comes first: its values differ from ours in lists beyond 1,000 documents."""
+    names = [provider.NAME for provider in ir_measures.DefaultPipeline.providers]
+    assert names.index("cwl_eval") < names.index("permed")
+    qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"b": 3.0, "x": 2.0, "a": 1.0}}
+    rbp = ir_measures.RBP(p=0.5)
+    assert value(rbp, qrels, run) == pytest.approx(0.5 * (1 / 2 + 1 / 4))
+    assert ir_measures.calc_aggregate([rbp], qrels, run)[rbp] == value(rbp, qrels, run)
+    assert value(ir_measures.RBP(p=0.5, rel=2) @ 2, qrels, run) == 0.0
 
 
 def test_parse_wants_one_measure():
@@ -314,3 +387,154 @@ def test_a_new_measure_is_one_class():
         assert parse("first_grade_cut_2") == parse("first_grade@2") == first_grade @ 2
     finally:
         del DEFINED["FirstGrade"], measure_registry["FirstGrade"]
+
+
+def new_measure(module="mine", *, hosts=("new_one",), **fields):
+    class _New(RankingMeasure):
+        """>>> 1."""
+
+        NAME = "New"
+        HOST_NAMES = tuple(HostName(name, "New") for name in hosts)
+        SUPPORTED_PARAMS = {"cutoff": CUTOFF}  # noqa: RUF012  (a test's class)
+        kernel = staticmethod(lambda ranking, *, cutoff: 42.0)  # noqa: ARG005  (its signature is declared)
+
+    _New.__module__ = module
+    for name, value in fields.items():
+        setattr(_New, name, value)
+    return _New
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"NAME": "GWAP"}, "'GWAP' cannot be used: it stands for GWAP of permed_measures.measures.gwap"),
+        ({"NAME": "GWMAP"}, "'GWMAP' cannot be used: it stands for GWAP"),
+        ({"ALIASES": ("ListMAP",)}, "'ListMAP' cannot be used: it stands for ListAP"),
+        ({"NAME": "AP"}, "'AP' cannot be used: it stands for ir_measures' AP"),
+        ({"ALIASES": ("MRR",)}, "'MRR' cannot be used: it stands for ir_measures' RR"),
+        ({"NAME": "nDCG", "HOST_MEASURE": ir_measures.nDCG}, "it stands for nDCG of permed_measures.measures.ndcg"),
+        ({"hosts": ("gwmap",)}, "'gwmap' cannot be used: it stands for GWAP"),
+        ({"hosts": ("list_map_cut",)}, "'list_map_cut' cannot be used: it stands for ListAP"),
+        ({"hosts": ("rr",)}, "'rr' cannot be used: it stands for ir_measures' RR"),
+        ({"hosts": ("recip_rank",)}, "it stands for trec_eval's recip_rank"),
+        ({"hosts": ("official",)}, "it stands for trec_eval's official"),
+        ({"hosts": ("graded_rbp",)}, "ranx reads every name with 'rbp' in it as rank-biased precision"),
+        ({"hosts": ("new-list",)}, "ranx reads '-l' within a name as a relevance level"),
+        ({"hosts": ("new-one",)}, "trec_eval-style names are of letters"),
+        ({"hosts": ("new_10",)}, "end in a cut-off only"),
+        ({"hosts": ("9new",)}, "begins with a letter"),
+        ({"hosts": ("new_one", "new_one")}, "the class has it twice"),
+    ],
+    ids=str,
+)
+def test_define_refuses_a_name_that_is_taken_or_that_a_host_cannot_read(fields, reason):
+    before = dict(DEFINED)
+    with pytest.raises(ParamError, match=re.escape(reason)):
+        define(new_measure(**fields))
+    assert before == DEFINED
+    assert parse("gwmap@10") == GWAP @ 10
+    assert evaluate(QRELS, {"q": ["a"]}, "GWAP@10")["GWAP@10"] <= 1
+
+
+def test_the_same_class_may_be_defined_again():
+    gwap = sys.modules[type(GWAP).__module__]
+    known, before = DEFINED["GWAP"], dict(vars(gwap))
+    try:
+        importlib.reload(gwap)
+        assert DEFINED["GWAP"] is not known
+        assert define(new_measure()) == define(new_measure())
+    finally:
+        vars(gwap).update(before)
+        DEFINED["GWAP"] = known
+        DEFINED.pop("New", None)
+
+
+def test_no_host_name_of_ours_is_one_that_trec_eval_has():
+    """define() lets this package compute measures of trec_eval's under its names, if nobody translates them already."""
+    for measure in DEFINED.values():
+        for host in measure.HOST_NAMES:
+            for name in (host.name, host.name + host.cut, host.trec(10)):
+                with pytest.raises(ValueError, match=name):
+                    ir_measures.parse_trec_measure(name)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "allowed", "good", "bad"),
+    [
+        ({"above": 0, "below": 1}, "a number > 0 and < 1", [0.5, 1e-9], [0, 1, -1, 1.5]),
+        ({"low": 0, "high": 1}, "a number >= 0 and <= 1", [0, 1, 0.5], [-1e-9, 1.1]),
+        ({"low": 0}, "a number >= 0", [0, 1e300], [-1, float("inf"), 10**400, "1"]),
+        ({}, "a number", [-5, 0.5], [float("nan"), True]),
+    ],
+)
+def test_the_bounds_of_a_number(bounds, allowed, good, bad):
+    param = Param("number", desc="", **bounds)
+    assert param.allowed == allowed
+    assert [param.validate(value) for value in good + bad] == [True] * len(good) + [False] * len(bad)
+
+
+def by_trec_eval(name, qrels, run):
+    """Ask the C extension, which reads every digit; its answer has one name."""
+    evaluator = pytrec_eval_ext.RelevanceEvaluator(query_relevance=qrels, measures={name}, relevance_level=1)
+    (value,) = evaluator.evaluate(run)["q"].values()
+    return value
+
+
+LONG_QRELS = {"q": {f"d{n}": 1 for n in range(0, 40, 5)}}
+LONG_RUN = {"q": {f"d{n}": 50.0 - n for n in range(1, 40)}}
+"""8 relevant documents, 7 returned, at ranks 5, 10, … 35."""
+
+
+@pytest.mark.parametrize("level", [0.125, 0.12, 0.138, 0.003, 0.262, 0.2625, 0.263, 0.999, 1 / 3, 1e-7, 0, 1])
+def test_interpolated_precision_is_of_the_level_asked_for(level):
+    """trec_eval 9.0.8 asks for (long)(x · R + 0.9) relevant documents; here the n-th one is at rank 5n: n/5n."""
+    measure = parse(f"IPrec@{level!r}")
+    found = evaluate(LONG_QRELS, LONG_RUN, [measure, "IPrec@0.26", "IPrec@0.27"]).means[measure]
+    assert found == by_trec_eval(f"iprec_at_recall.{level:.20f}", LONG_QRELS, LONG_RUN)
+    assert found == (0.2 if int(level * 8 + 0.9) <= 7 else 0.0)
+
+
+def test_levels_of_recall_that_print_alike_are_told_apart():
+    qrels, run = {"q": dict.fromkeys("abcdefgh", 1)}, {"q": ["x", "a", "b", "y", "z", "c"]}
+    found = evaluate(qrels, run, "IPrec@0.26 IPrec@0.263").means
+    # 0.26 · 8 + 0.9 = 2.98: two of them, 2/3 at rank 3; 0.263 · 8 + 0.9 = 3.004: three of them, 3/6 at rank 6
+    assert list(found.values()) == [pytest.approx(2 / 3), 3 / 6]
+
+
+@pytest.mark.parametrize("beta", [1e-5, 0.5, 1, 2, 1e-300, 1e300, 0])
+def test_set_f_is_of_the_beta_asked_for(beta):
+    qrels, run = {"q": dict.fromkeys("abc", 1)}, {"q": ["a", "x"]}
+    p, r = 1 / 2, 1 / 3
+    wanted = (1 + beta) * p * r / (beta * p + r)
+    assert evaluate(qrels, run, f"SetF(beta={beta!r})").means == {parse(f"SetF(beta={beta!r})"): pytest.approx(wanted)}
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("IPrec@1.5", "IPrec: recall=1.5 is not allowed; give a number >= 0 and <= 1"),
+        ("IPrec@-0.1", "recall=-0.1 is not allowed"),
+        ("iprec_at_recall_1.5", "recall=1.5 is not allowed"),
+        ("SetF(beta=-1.0)", "SetF: beta=-1.0 is not allowed; give a number >= 0"),
+        ("SetF(beta=1e999)", "beta=inf is not allowed"),
+        ("P@9223372036854775808", "cutoff=9223372036854775808 is not allowed; give an int <= 9223372036854775807"),
+        (f"P(rel={10**400})@1", "is not allowed; give a number > 0"),
+        (f"GWAP(max_rel={10**400})@1", "is not allowed; give a number > 0"),
+    ],
+)
+def test_what_pytrec_eval_cannot_be_asked_for_is_refused(name, allowed):
+    with pytest.raises(ParamError, match=re.escape(allowed)):
+        parse(name)
+
+
+@pytest.mark.parametrize("rel", [10_001, 3_000_000_000, 9223372036854775808, 1e300])
+def test_a_rel_above_all_grades_finds_nothing(rel):
+    measures = [parse(name)(rel=rel) for name in ("P@5", "RR@10", "AP", "GWAP@5", "Bpref", "SetP", "NumRel")]
+    assert set(evaluate({"q": {"a": 1, "b": 2}}, {"q": ["a", "b"]}, measures).means.values()) == {0.0}
+
+
+def test_judged_looks_at_no_grade():
+    assert evaluate({"q": {"a": 1.5, "b": -0.5}}, {"q": ["a", "x", "b"]}, "Judged@2 Judged@3").means == {
+        ir_measures.Judged @ 2: 1 / 2,
+        ir_measures.Judged @ 3: pytest.approx(2 / 3),
+    }

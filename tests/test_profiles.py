@@ -17,7 +17,7 @@ def labels(name):
 
 def test_the_profiles():
     exp = "nDCG(dcg='exp-log2')"
-    assert PROFILES.keys() == {"permed", "permed-binary", "llm-judged", "hybrid", "ltr", "rerank"}
+    assert PROFILES.keys() == {"permed", "permed-binary", "binary", "llm-judged", "hybrid", "ltr", "rerank"}
     assert labels("permed") == {"NDCG@10": f"{exp}@10", "MAP@10": "GWAP@10", "P@1": "P@1"}
     assert labels("permed-binary") == {
         "MAP@10": "ListAP@10",
@@ -26,6 +26,7 @@ def test_the_profiles():
         "Recall@10": "R@10",
         "MRR": "RR",
     }
+    assert labels("binary") == {"MAP@10": "AP@10", "NDCG@10": "nDCG@10", "P@1": "P@1", "Recall@10": "R@10", "MRR": "RR"}
     assert labels("llm-judged") == {
         **{f"precision@{k}": f"P@{k}" for k in (5, 10)},
         **{f"recall@{k}": f"R@{k}" for k in (5, 10)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import subprocess
 import sys
@@ -9,18 +10,30 @@ import types
 from math import log, log2
 from typing import ClassVar
 
+import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from ir_measures import AP, ERR, P
+from ir_measures import AP, ERR, Bpref, IPrec, NumRet, P, Rprec, SetF, Success, infAP
 
 import permed_measures
-from permed_measures import GWAP, InputError, ParamError, RelevanceEvaluator, evaluate
+from permed_measures import (
+    GWAP,
+    HostError,
+    InputError,
+    ParamError,
+    RelevanceEvaluator,
+    evaluate,
+    install_pytrec_eval,
+    uninstall_pytrec_eval,
+)
 from permed_measures.hosts import pytrec_eval as drop_in
 from permed_measures.measures import _host_names
 from permed_measures.measures.base import CUTOFF, DEFINED, HostName, RankingMeasure, define
+from permed_measures.references import REFERENCES
+from permed_measures.verify import AGREES, verify
 from tests.conftest import queries
 
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}, "q2": {"a": 1}, "unasked": {"a": 1}}
@@ -142,14 +155,20 @@ def test_our_names_have_the_values_of_the_definitions():
     )
 
 
-@pytest.mark.parametrize("stem", sorted(_host_names()))
+@pytest.mark.parametrize("stem", sorted(_host_names().keys() - set(THEIRS)))
 def test_every_name_of_ours_equals_evaluate(stem):
     qrels, run = corpus(7)
     measure, host = _host_names()[stem]
-    expected = evaluate(qrels, run, [type(measure)(**host.params, cutoff=4), type(measure)(**host.params)])
-    result = RelevanceEvaluator(qrels, [f"{stem}{host.cut}_4", stem]).evaluate(run)
-    for name, column in zip([f"{stem}{host.cut}_4", stem], expected.columns.values(), strict=True):
+    number = 4 if host.at == "cutoff" else 0.25
+    asked = {host.trec(number): type(measure)(**{**host.params, host.at: number})}
+    if not host.numbers:
+        asked[stem] = type(measure)(**host.params)
+    expected = evaluate(qrels, run, list(asked.values()))
+    result = RelevanceEvaluator(qrels, list(asked)).evaluate(run)
+    for name, column in zip(asked, expected.columns.values(), strict=True):
         assert {query_id: values[name] for query_id, values in result.items()} == column
+    if host.numbers:
+        assert set(RelevanceEvaluator(qrels, [stem]).evaluate(run)["q0"]) == {host.trec(n) for n in host.numbers}
 
 
 def test_the_relevance_level_is_the_rel_of_our_measures():
@@ -281,8 +300,20 @@ def test_float_grades_and_numpy_numbers():
     assert set(RelevanceEvaluator(qrels, {"ndcg_cut"}).evaluate(run)["q"]) == {
         f"ndcg_cut_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)
     }
-    with pytest.raises(InputError, match=r"'q', document 'B': grade 7.5: pytrec_eval computes G, ndcg_rel from whole"):
-        RelevanceEvaluator(qrels, {"ndcg_rel", "G", "map"})
+
+
+def test_graded_measures_are_exact_where_pytrec_eval_refuses():
+    run = {"q": {"b": 3.0, "x": 2.0, "a": 1.0}}
+    values = RelevanceEvaluator({"q": {"a": 2.5, "b": 1}}, {"ndcg_rel", "G", "Rndcg", "map"}).evaluate(run)["q"]
+    # b at rank 1, a at rank 3; ideal: a, b; DCG 1 and 1 + 2.5/2; IDCG 2.5 and 2.5 + 1/log2(3); cost 2.5, 3.5, 4.5
+    ideal, dcg = 2.5 + 1 / log2(3), 1 + 2.5 / 2
+    expected = {
+        "ndcg_rel": (1 / 2.5 + dcg / ideal) / 2,
+        "Rndcg": (1 / 2.5 + 1 / ideal) / 2,
+        "G": (1 / log2(2 + 2.5 - 1) + 2.5 / log2(2 + 4.5 - 3.5)) / 3.5,
+        "map": (1 / 1 + 2 / 3) / 2,
+    }
+    assert values == pytest.approx(expected)
 
 
 def test_grades_that_pytrec_eval_would_take_forever_for():
@@ -339,6 +370,7 @@ def test_the_module_is_a_drop_in():
 
 def test_a_new_measure_needs_no_second_edit(monkeypatch):
     monkeypatch.setitem(DEFINED, "FirstGrade", None)  # for its clean-up: define() fills it
+    del DEFINED["FirstGrade"]
 
     class _FirstGrade(RankingMeasure):
         """The grade of the first document. >>> 1  # a worked example."""
@@ -352,3 +384,162 @@ def test_a_new_measure_needs_no_second_edit(monkeypatch):
     define(_FirstGrade)
     values = RelevanceEvaluator(QRELS, ["first_grade", "first_grade_cut_3"]).evaluate(RUN)["q1"]
     assert values == {"first_grade": 1.0, "first_grade_cut_3": 1.0}
+
+
+@pytest.fixture
+def installed():
+    """Put ours into pytrec_eval, and pytrec_eval's own back."""
+    install_pytrec_eval()
+    yield
+    uninstall_pytrec_eval()
+
+
+CLIENT = '''
+import pytrec_eval
+
+def evaluate(qrels, results, k_values):
+    """Do what BEIR and MTEB do: one string per family, looked up in the module at the time of the call."""
+    ks = ",".join(map(str, k_values))
+    names = {f"{stem}.{ks}" for stem in ("map_cut", "ndcg_cut", "recall", "P")} | {"recip_rank"}
+    return pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(results)
+'''
+
+
+def client():
+    """Import the code of somebody who knows nothing of us."""
+    module = types.ModuleType("client")
+    exec(CLIENT, vars(module))  # noqa: S102  (the text above)
+    return module
+
+
+@pytest.mark.usefixtures("installed")
+def test_code_that_one_does_not_own_has_the_same_values():
+    qrels, run = corpus(11)
+    ours = client().evaluate(qrels, run, [1, 3, 10])
+    uninstall_pytrec_eval()
+    theirs = client().evaluate(qrels, run, [1, 3, 10])
+    assert ours == theirs
+    assert list(ours) == list(theirs)
+    assert set(ours["q0"]) == {f"{s}_{k}" for s in ("map_cut", "ndcg_cut", "recall", "P") for k in (1, 3, 10)} | {
+        "recip_rank"
+    }
+
+
+@pytest.mark.usefixtures("installed")
+def test_code_that_one_does_not_own_gets_what_is_ours():
+    assert client().evaluate({"q": {"a": 1.0}}, {"q": {"b": np.float32(2), "a": 1}}, [1])["q"]["recip_rank"] == 1 / 2
+    assert pytrec_eval.RelevanceEvaluator({"q": {"a": 1}}, {"gwmap_cut_10"}).evaluate({"q": {"a": 1.0}}) == {
+        "q": {"gwmap_cut_10": 0.5}
+    }
+
+    class Own(pytrec_eval.RelevanceEvaluator):
+        def __init__(self, query_relevance):
+            super().__init__(query_relevance=query_relevance, measures={"map"}, relevance_level=1)
+
+        def evaluate(self, scores):
+            return {q: values["map"] for q, values in super().evaluate(scores).items()}
+
+    assert Own({"q": {"a": 1}}).evaluate({"q": {"b": 2.0, "a": 1.0}}) == {"q": 0.5}
+    again = pickle.loads(pickle.dumps(pytrec_eval.RelevanceEvaluator))  # noqa: S301  (made here)
+    assert again is RelevanceEvaluator
+
+
+def test_install_is_undone_and_may_be_done_twice():
+    before, provider = dict(vars(pytrec_eval)), ir_measures.providers.registry["pytrec_eval"]
+    uninstall_pytrec_eval()
+    install_pytrec_eval()
+    install_pytrec_eval()
+    assert pytrec_eval.RelevanceEvaluator is RelevanceEvaluator
+    uninstall_pytrec_eval()
+    assert dict(vars(pytrec_eval)) == before
+    assert provider.pytrec_eval is pytrec_eval
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_nobody_meets_himself_in_the_place_of_pytrec_eval(monkeypatch, by_hand):
+    """References and, after an install, ir_measures ask pytrec_eval's own class."""
+    measures = [AP, AP @ 3, P(rel=2) @ 2, Rprec, SetF(beta=2.0), IPrec @ 0.1, NumRet, infAP, Bpref, Success @ 1]
+    qrels, run = corpus(13)
+    names = ["by_hand", "pytrec_eval", "ir_measures/pytrec_eval"]
+    means = ir_measures.calc_aggregate(measures, qrels, run)
+    few = {name: REFERENCES[name] for name in names}
+    monkeypatch.setattr(drop_in, "_Theirs", None)  # whoever asks ours for a name of pytrec_eval's fails
+    if by_hand:
+        monkeypatch.setattr(pytrec_eval, "RelevanceEvaluator", RelevanceEvaluator)
+    else:
+        install_pytrec_eval()
+        assert ir_measures.calc_aggregate(measures, qrels, run) == means
+    try:
+        checks = verify(qrels, run, ["AP@3", "nDCG@5"], references=few).checks
+    finally:
+        uninstall_pytrec_eval()
+    assert {(check.reference, check.verdict) for check in checks} == {(name, AGREES) for name in names}
+
+
+def test_assigned_by_hand_it_works_too(monkeypatch):
+    qrels, run = corpus(17)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run)
+    means = ir_measures.calc_aggregate([AP, P @ 1], qrels, run)
+    monkeypatch.setattr(pytrec_eval, "RelevanceEvaluator", RelevanceEvaluator)
+    assert pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run) == theirs
+    assert ir_measures.calc_aggregate([AP, P @ 1], qrels, run) == means
+    with pytest.raises(HostError, match=r"not found: its own RelevanceEvaluator.*nothing was patched.*undo that first"):
+        install_pytrec_eval()
+
+
+def test_the_fallback_of_delegated_measures_is_pytrec_evals_own(monkeypatch):
+    monkeypatch.setattr(pytrec_eval, "RelevanceEvaluator", None)
+    monkeypatch.setattr("permed_measures.delegate._written", lambda *_: None)  # a C part of another shape
+    assert evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, AP)[AP] == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("kept", "outcome"),
+    [("kept = pytrec_eval.RelevanceEvaluator", "{'q': {'map': 1.0}}"), ("kept = None", "HostError pytrec_eval's own")],
+)
+def test_replaced_before_we_are_imported(kept, outcome):
+    """By a function that asks ours, which is then imported: its lookup would find the function."""
+    program = f"""
+import gc, pytrec_eval
+{kept}
+def replaced(*args):
+    import permed_measures
+    return permed_measures.RelevanceEvaluator(*args)
+pytrec_eval.RelevanceEvaluator = replaced
+gc.collect()
+try:
+    print(pytrec_eval.RelevanceEvaluator({{'q': {{'a': 1}}}}, ['map']).evaluate({{'q': {{'a': 1.0}}}}))
+except RuntimeError as error:
+    print(type(error).__name__, str(error).partition(', and ')[2])
+"""
+    root = permed_measures.__path__[0] + "/.."
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True, cwd=root)
+    assert done.stdout.startswith(outcome), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_ARGUMENTS", ["query_relevance", "measures", "level"]),
+        ("OWN", type("Other", (), {"__init__": lambda *_: None, "evaluate": lambda *_: {}})),
+        ("OWN", None),
+    ],
+)
+def test_a_pytrec_eval_of_another_shape_is_refused_and_not_touched(monkeypatch, name, value):
+    before, provider = dict(vars(pytrec_eval)), ir_measures.providers.registry["pytrec_eval"]
+    assert provider.is_available()
+    monkeypatch.setattr(drop_in, name, value)
+    with pytest.raises(HostError, match=r"pytrec_eval 0\.5.*not the shape we know.*nothing was patched.*pip install"):
+        install_pytrec_eval()
+    assert dict(vars(pytrec_eval)) == before
+    assert provider.pytrec_eval is pytrec_eval
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_patch_of_somebody_else_is_left_alone(monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(pytrec_eval, "RelevanceEvaluator", len)
+        for call in (install_pytrec_eval, uninstall_pytrec_eval):
+            with pytest.raises(HostError, match="replaced after install_pytrec_eval"):
+                call()
+        assert pytrec_eval.RelevanceEvaluator is len

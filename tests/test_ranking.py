@@ -24,12 +24,24 @@ def float32(score):
         return float("inf") if score > 0 else float("-inf")
 
 
-def sorted_slowly(scores):
-    return sorted(scores, key=lambda doc_id: (float32(scores[doc_id]), doc_id.encode()), reverse=True)
+def float64(score):
+    try:
+        return float(score)
+    except OverflowError:
+        return float("inf") if score > 0 else float("-inf")
 
 
-def ranks_slowly(scores, grades):
-    places = {doc_id: place for place, doc_id in enumerate(sorted_slowly(scores), 1)}
+PRECISIONS = {"float32": float32, "float64": float64}
+in_both_orders = pytest.mark.parametrize("precision", PRECISIONS)
+
+
+def sorted_slowly(scores, precision="float32"):
+    as_float = PRECISIONS[precision]
+    return sorted(scores, key=lambda doc_id: (as_float(scores[doc_id]), doc_id.encode()), reverse=True)
+
+
+def ranks_slowly(scores, grades, precision="float32"):
+    places = {doc_id: place for place, doc_id in enumerate(sorted_slowly(scores, precision), 1)}
     return sorted((places[doc_id], grade) for doc_id, grade in grades.items() if doc_id in places)
 
 
@@ -38,36 +50,51 @@ both_ways = pytest.mark.parametrize("short", [0, ranking_module._SHORT])  # noqa
 
 
 @both_ways
+@in_both_orders
 @given(query=queries())
-def test_rank_is_the_place_in_the_sorted_list(short, query):
+def test_rank_is_the_place_in_the_sorted_list(short, precision, query):
     grades, scores = query
     with patch.object(ranking_module, "_SHORT", short):
-        assert rank(scores, grades).ranked == ranks_slowly(scores, grades)
+        assert rank(scores, grades, order=precision).ranked == ranks_slowly(scores, grades, precision)
 
 
 @both_ways
+@in_both_orders
 @given(query=queries(max_docs=40), depth=st.integers(1, 12))
-def test_a_depth_changes_nothing_above_it(short, query, depth):
+def test_a_depth_changes_nothing_above_it(short, precision, query, depth):
     grades, scores = query
-    expected = [hit for hit in ranks_slowly(scores, grades) if hit[0] <= depth]
+    expected = [hit for hit in ranks_slowly(scores, grades, precision) if hit[0] <= depth]
     with patch.object(ranking_module, "_SHORT", short):
-        assert rank(scores, grades, depth=depth).hits(depth) == expected
+        assert rank(scores, grades, depth=depth, order=precision).hits(depth) == expected
 
 
 @both_ways
+@in_both_orders
 @given(query=queries())
-def test_ties_are_counted_alike(short, query):
+def test_ties_are_counted_alike(short, precision, query):
     _, scores = query
-    single = [float32(score) for score in scores.values()]
     with patch.object(ranking_module, "_SHORT", short):
-        assert rank(scores, {}).tied(None) == sum(single.count(score) > 1 for score in single)
+        ranking = rank(scores, {}, order=precision)
+    for name, as_float in PRECISIONS.items():
+        compared = [as_float(score) for score in scores.values()]
+        assert ranking.tied(None, name) == sum(compared.count(score) > 1 for score in compared)
 
 
+@in_both_orders
 @given(queries(max_docs=30), st.integers(1, 12))
-def test_order_lists_every_document(query, depth):
+def test_order_lists_every_document(precision, query, depth):
     _, scores = query
-    assert order(scores) == sorted_slowly(scores)
-    assert order(scores, depth) == sorted_slowly(scores)[:depth]
+    assert order(scores, by=precision) == sorted_slowly(scores, precision)
+    assert order(scores, depth, by=precision) == sorted_slowly(scores, precision)[:depth]
+
+
+@both_ways
+def test_scores_that_are_equal_only_in_32_bits_are_ordered_as_asked(short):
+    scores = {"a": 1.00000003, "b": 1.0, "c": 0.5}  # trec_eval 10.0: recip_rank of a is 1; trec_eval 9.0.8: 1/2
+    with patch.object(ranking_module, "_SHORT", short):
+        single, double = (rank(scores, {"a": 1}, order=precision) for precision in PRECISIONS)
+    assert (single.ranked, double.ranked) == ([(2, 1)], [(1, 1)])
+    assert [ranking.tied(2, precision) for ranking in (single, double) for precision in PRECISIONS] == [2, 0, 2, 0]
 
 
 @given(queries(judged=st.just(1)))

@@ -483,6 +483,7 @@ def test_ids_of_every_alphabet(ranx):
 
 def test_a_new_measure_needs_no_second_edit(ranx, monkeypatch, qrels, runs):
     monkeypatch.setitem(DEFINED, "FirstGrade", None)  # for its clean-up: define() fills it
+    del DEFINED["FirstGrade"]
 
     class _FirstGrade(RankingMeasure):
         """The grade of the first document. >>> 1  # a worked example."""

@@ -209,7 +209,7 @@ OTHER_FAULTS = {
         "run",
         b'{"qid": "a", "docno": "x", "score": 1}\n{"qid": "a", "docno": "x", "score": 2}\n',
         2,
-        "query 'a', document 'x' stands in the file before",
+        "query 'a', document 'x' occurs in the file before",
     ),
     "rows: text": ("run", b'{"qid": "a", "docno": "x", "score": "1"}\n', 1, "the score '1' is not a number"),
     "rows: no score": ("run", b'{"qid": "a", "docno": "x", "relevance": 1}\n', 1, "no 'score', which a run file has"),

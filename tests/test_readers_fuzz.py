@@ -12,8 +12,9 @@ from hypothesis import example, given, settings
 
 from permed_measures import evaluate
 from permed_measures.errors import HostError, InputError
+from permed_measures.inputs import ranking_of
 from permed_measures.large_runs import rankings
-from permed_measures.ranking import order
+from permed_measures.ranking import ORDERS, order
 from permed_measures.readers import FORMATS, formatted, read_qrels, read_run
 
 READERS = {"qrels": read_qrels, "run": read_run}
@@ -171,20 +172,21 @@ def test_a_reader_returns_a_result_or_raises_an_input_error(tmp_path_factory, wh
 @given(
     content=st.one_of(tables, run_lines, st.lists(json_rows, max_size=4).map(json_lines)),
     depth=st.sampled_from([1, 2, None]),
+    precision=st.sampled_from(ORDERS),
 )
-@example(content=b"q1 Q0 a 1 1 t\n q2 Q0 a 1 1\n", depth=1)
-@example(content=b"q1 Q0 a 1 1 t\nq1\tQ0 a 1 1 t\n", depth=1)
-@example(content=b"q1 Q0 a 1 1e300 t\nq1 Q0 b 1 1e301 t\n", depth=1)
-@example(content=b'qid,docno,score\n"q1" ,a,1\n', depth=1)
-@example(content=b'qid,docno,score\nq1,a"b,1\nq1,"a""b",2\n', depth=1)
-@example(content=b"qid,docno,score\nq1,a,1\n\nq1,,2\n", depth=None)
-def test_the_engine_finds_what_the_plain_reader_finds_or_nothing(tmp_path_factory, content, depth):
+@example(content=b"q1 Q0 a 1 1 t\n q2 Q0 a 1 1\n", depth=1, precision="float32")
+@example(content=b"q1 Q0 a 1 1 t\nq1\tQ0 a 1 1 t\n", depth=1, precision="float32")
+@example(content=b"q1 Q0 a 1 1e300 t\nq1 Q0 b 1 1e301 t\n", depth=1, precision="float32")
+@example(content=b'qid,docno,score\n"q1" ,a,1\n', depth=1, precision="float32")
+@example(content=b'qid,docno,score\nq1,a"b,1\nq1,"a""b",2\n', depth=1, precision="float32")
+@example(content=b"qid,docno,score\nq1,a,1\n\nq1,,2\n", depth=None, precision="float32")
+def test_the_engine_finds_what_the_plain_reader_finds_or_nothing(tmp_path_factory, content, depth, precision):
     pytest.importorskip("duckdb")
     path = tmp_path_factory.getbasetemp() / "fuzzed"
     path.write_bytes(content)
     qrels = {"q1": {"a": 1, "b": 2, '"': 1}, "q2": {"a": 1, "é": 2}, "1": {"1": 1}}
     try:
-        found = rankings(path, qrels, depth, large=0)
+        found = rankings(path, qrels, depth, large=0, order=precision)
     except InputError:  # the format cannot be told
         found = None
     if found is None:
@@ -193,8 +195,10 @@ def test_the_engine_finds_what_the_plain_reader_finds_or_nothing(tmp_path_factor
     assert found.keys() == run.keys()
     for query_id, ranking in found.items():
         assert ranking.num_ret == len(run[query_id])
-        in_order = order(run[query_id])[:depth]
+        in_order = order(run[query_id], by=precision)[:depth]
         grades = qrels.get(query_id, {})
+        plain = ranking_of(query_id, run[query_id], grades, depth)
+        assert [ranking.tied(depth, p) for p in ORDERS] == [plain.tied(depth, p) for p in ORDERS]
         assert ranking.ranked == [(place, grades[doc]) for place, doc in enumerate(in_order, 1) if doc in grades]
 
 

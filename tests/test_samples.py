@@ -258,6 +258,7 @@ def test_ir_measures_takes_them():
 # ranx's own files hold "\c" and the like: seen when they are first compiled
 @pytest.mark.filterwarnings("ignore:.*invalid escape sequence:SyntaxWarning")
 @pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64")  # ranx's reciprocal rank, when it is compiled
 @pytest.mark.full
 def test_ranx_takes_them():
     ranx = pytest.importorskip("ranx", reason="ranx is an extra")
@@ -419,8 +420,99 @@ def test_features_with_names():
     samples = as_samples(rows)
     assert (samples.run([1, 1]), samples.feature_names) == (EXPECTED, ("rel", "hist"))
     rows[2]["features"] = {"rel": 1}
-    with pytest.raises(InputError, match="row 3: the features are 'rel'; those of the first sample rel, hist"):
+    with pytest.raises(InputError, match="row 3: the features do not match those of the first sample: missing 'hist'"):
         as_samples(rows)
+
+
+def named(names, rows=ROWS):
+    """Give the features names, in this order."""
+    places = {"rel": 0, "hist": 1}
+    return [{**r, "features": {name: r["features"][places[name]] for name in names}} for r in rows]
+
+
+WEIGHTS = {"rel": 2.0, "hist": -1.0}
+WEIGHTED = [2 * rel - hist for rel, hist in (r["features"] for r in ROWS)]
+
+
+class Linear:
+    """A model as others fit it: it knows the order of its features, and maybe their names."""
+
+    def __init__(self, **names):
+        vars(self).update(names)
+
+    def predict(self, table):
+        assert not hasattr(table, "columns") or list(table.columns) == list(self.feature_names_in_)
+        return np.asarray(table) @ [2.0, -1.0]
+
+
+@pytest.mark.parametrize("order", [("rel", "hist"), ("hist", "rel")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"feature_names_in_": np.array(["rel", "hist"], dtype=object)},  # scikit-learn, XGBoost
+        {"feature_name_": ["rel", "hist"]},  # LightGBM
+        {"feature_names_": ["rel", "hist"]},  # CatBoost
+        {"feature_name": lambda: ["rel", "hist"]},  # LightGBM's Booster
+    ],
+)
+def test_a_model_gets_its_features_by_name(order, names):
+    samples = as_samples(named(order))
+    assert samples.scored(model=Linear(**names)).tolist() == WEIGHTED
+    with pytest.raises(
+        InputError, match="features do not match those of Linear: missing 'rel', 'hist'; unexpected 'f0', 'f1'"
+    ):
+        as_samples(ROWS).scored(model=Linear(**names))
+    with pytest.raises(InputError, match="do not match those of Linear: unexpected 'new'"):
+        as_samples([{**r, "features": {**r["features"], "new": 1}} for r in named(order)]).scored(model=Linear(**names))
+
+
+@pytest.mark.parametrize("names", [{}, {"feature_name_": ["Column_0", "Column_1"]}, {"feature_names_": ["0", "1"]}])
+def test_a_model_without_names_is_given_the_order_of_the_samples(names):
+    with pytest.warns(
+        UserWarning, match="Linear came without feature names, and the samples have 'rel', 'hist': taken"
+    ):
+        assert as_samples(named(("rel", "hist"))).scored(model=Linear(**names)).tolist() == WEIGHTED
+    assert as_samples(ROWS).scored(model=Linear(**names)).tolist() == WEIGHTED  # lists: f0, f1 say nothing more
+
+
+def test_weights_by_name():
+    for order in (("rel", "hist"), ("hist", "rel")):
+        assert as_samples(named(order)).scored(WEIGHTS).tolist() == WEIGHTED
+        assert evaluate_samples(named(order), WEIGHTS).scores.tolist() == WEIGHTED
+    with pytest.raises(InputError, match="do not match those of the weights: missing 'rel'; unexpected 'f1'"):
+        as_samples(ROWS).scored({"f0": 1, "rel": 1})
+
+
+def test_scikit_learn_gets_a_frame_with_its_names():
+    linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is for tests")
+    pipeline, compose = pytest.importorskip("sklearn.pipeline"), pytest.importorskip("sklearn.compose")
+    pandas = pytest.importorskip("pandas", reason="frames are optional")
+    frame = pandas.DataFrame([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], columns=["rel", "hist"])
+    only = compose.ColumnTransformer([("only", "passthrough", ["hist", "rel"])])  # columns by name: needs a frame
+    for model in (linear.LinearRegression(), pipeline.make_pipeline(only, linear.LinearRegression())):
+        model.fit(frame, [-1.0, 2.0, 1.0])  # 2 · rel - hist
+        for order in (("rel", "hist"), ("hist", "rel")):
+            assert as_samples(named(order)).scored(model=model) == pytest.approx(WEIGHTED)
+
+
+def test_features_of_another_kind_or_twice():
+    rows = named(("rel", "hist"))
+    with pytest.raises(
+        InputError, match=r"row 2: the features \[.*are a list, not named, as those of the first sample are"
+    ):
+        as_samples([rows[0], *ROWS[1:]])
+    with pytest.raises(InputError, match=r"row 2: the features \{.*are a dict, not a list of numbers"):
+        as_samples([ROWS[0], *rows[1:]])
+    with pytest.raises(InputError, match=r"row 2: the features do not match .*: missing 'rel'; unexpected 'x'"):
+        as_samples([rows[0], {**rows[1], "features": {"x": 1, "hist": 2}}])
+    numbered = [{**r, "features": dict(enumerate(r["features"]))} for r in ROWS]
+    assert as_samples(numbered).feature_names == ("0", "1")
+    with pytest.raises(ParamError, match="name every feature once"):
+        as_samples(ROWS, features=["label", "label"])
+    pandas = pytest.importorskip("pandas", reason="frames are optional")
+    frame = pandas.DataFrame(ROWS)
+    with pytest.raises(InputError, match="the column 'label' occurs twice"):
+        as_samples(pandas.concat([frame, frame[["label"]]], axis=1))
 
 
 def changed(**changes):

@@ -400,6 +400,111 @@ def test_grid_search_and_pipeline():
     assert scaled.predict(features).shape == labels.shape
 
 
+@pytest.mark.full  # see above
+def test_a_pipeline_with_metadata_routing():
+    sklearn = pytest.importorskip("sklearn", reason="scikit-learn is for tests")
+    selection = pytest.importorskip("sklearn.model_selection")
+    pipeline, preprocessing = pytest.importorskip("sklearn.pipeline"), pytest.importorskip("sklearn.preprocessing")
+    features, labels, groups = made()
+    folds = selection.GroupKFold(3)
+    scaled = pipeline.make_pipeline(preprocessing.FunctionTransformer(), SoftmaxRanker(learning_rate=0.1))
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = selection.cross_val_score(
+            scaled, features, labels, params={"groups": groups}, cv=folds, error_score="raise"
+        )
+        search = selection.GridSearchCV(scaled, {"softmaxranker__l2": [0.0, 10.0]}, cv=folds, error_score="raise")
+        search.fit(features, labels, groups=groups)
+    expected = by_hand_folds(features, labels, groups, folds.split(features, labels, groups), learning_rate=0.1)
+    assert found == pytest.approx(expected)
+    assert search.best_params_ == {"softmaxranker__l2": 0.0}
+
+
+def test_not_fitted_is_scikit_learns_error():
+    exceptions = pytest.importorskip("sklearn.exceptions", reason="scikit-learn is for tests")
+    for call in (lambda r: r.predict([[1.0]]), lambda r: r.score([[1.0]], [1], [1]), lambda r: r.predict(SAMPLES)):
+        with pytest.raises(exceptions.NotFittedError, match="call fit first") as caught:
+            call(SoftmaxRanker())
+        again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301  (made here)
+        for error in (caught.value, again):
+            assert isinstance(error, ParamError)
+            assert isinstance(error, exceptions.NotFittedError)
+
+
+NAMES = ("a", "b", "c")
+SAMPLES = as_samples(
+    [
+        {"trace_id": g, "node_id": 0, "tool": str(at), "label": y, "features": dict(zip(NAMES, x, strict=True))}
+        for at, (x, y, g) in enumerate(zip(*(column.tolist() for column in made()), strict=True))
+    ]
+)
+TURNED = as_samples(
+    [{**r, "features": dict(zip("cab", r["features"][2:] + r["features"][:2], strict=True))} for r in SAMPLES.records()]
+)
+
+
+def test_samples_are_aligned_by_name():
+    ranker = SoftmaxRanker(learning_rate=0.1).fit(SAMPLES)
+    assert (ranker.feature_names_in_.tolist(), ranker.n_features_in_) == (["a", "b", "c"], 3)
+    expected = (SAMPLES.features @ ranker.coef_).tolist()
+    assert TURNED.feature_names == ("c", "a", "b")
+    for fitted in (ranker, pickle.loads(pickle.dumps(ranker))):  # noqa: S301  (made here)
+        assert fitted.predict(TURNED).tolist() == expected
+        assert TURNED.scored(model=fitted).tolist() == expected
+    assert evaluate_samples(TURNED, model=ranker).metrics == evaluate_samples(SAMPLES, model=ranker).metrics
+    assert ranker.score(TURNED) == ranker.score(SAMPLES)
+    watched = SoftmaxRanker(patience=50).fit(SAMPLES, validation=TURNED)
+    assert watched.validation_curve_ == SoftmaxRanker(patience=50).fit(SAMPLES, validation=SAMPLES).validation_curve_
+    other = as_samples([{**r, "features": dict(zip("abx", r["features"], strict=True))} for r in SAMPLES.records()])
+    for call in (ranker.predict, ranker.score, lambda s: SoftmaxRanker().fit(SAMPLES, validation=s)):
+        with pytest.raises(InputError, match="do not match those of SoftmaxRanker: missing 'c'; unexpected 'x'"):
+            call(other)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_are_aligned_by_name(library):
+    frames = pytest.importorskip(library, reason="frames are optional")
+    features, labels, groups = made()
+    columns = {"group": groups, **{name: features[:, at] for at, name in enumerate(NAMES)}}
+    ranker = SoftmaxRanker(learning_rate=0.1, group_column="group").fit(frames.DataFrame(columns), labels)
+    assert (ranker.feature_names_in_.tolist(), ranker.n_features_in_) == (["group", "a", "b", "c"], 4)
+    expected = features @ ranker.coef_
+    turned = frames.DataFrame(dict(reversed(columns.items())))
+    assert ranker.predict(turned) == pytest.approx(expected, abs=1e-12)
+    assert ranker.predict(TURNED) == pytest.approx(SAMPLES.features @ ranker.coef_, abs=1e-12)
+    with pytest.raises(InputError, match="missing 'b'; unexpected 'x'"):
+        ranker.predict(frames.DataFrame({"x" if name == "b" else name: column for name, column in columns.items()}))
+    with pytest.raises(InputError, match="missing 'c'"):
+        ranker.predict(frames.DataFrame({name: column for name, column in columns.items() if name != "c"}))
+
+
+def test_arrays_have_no_names():
+    features, labels, groups = made()
+    unnamed = SoftmaxRanker().fit(features, labels, groups)
+    assert not hasattr(unnamed, "feature_names_in_")
+    with pytest.warns(
+        UserWarning, match="SoftmaxRanker came without feature names, and the samples have 'a', 'b', 'c'"
+    ):
+        assert unnamed.predict(SAMPLES).tolist() == (SAMPLES.features @ unnamed.coef_).tolist()
+    named = SoftmaxRanker().fit(SAMPLES)
+    with pytest.warns(UserWarning, match="the samples came without feature names, and SoftmaxRanker has 'a', 'b', 'c'"):
+        assert named.predict(features).tolist() == (features @ named.coef_).tolist()
+    lists = as_samples([{**r, "features": r["features"]} for r in SAMPLES.records()])
+    assert unnamed.predict(lists).tolist() == unnamed.predict(SAMPLES.features).tolist()  # f0, f1, f2 say nothing more
+    assert not hasattr(named.fit(features, labels, groups), "feature_names_in_")
+
+
+def test_names_of_columns_that_cannot_be_aligned():
+    pandas = pytest.importorskip("pandas", reason="frames are optional")
+    twice = pandas.DataFrame([[1.0, 2.0], [0.0, 1.0]], columns=["a", "a"])
+    with pytest.raises(InputError, match="the column 'a' occurs twice"):
+        SoftmaxRanker().fit(twice, [1, 0], [0, 0])
+    mixed = pandas.DataFrame([[1.0, 2.0], [0.0, 1.0]], columns=["a", 1])
+    with pytest.raises(InputError, match="the column 1 has a name that is not text"):
+        SoftmaxRanker().fit(mixed, [1, 0], [0, 0])
+    numbers = SoftmaxRanker().fit(pandas.DataFrame([[1.0, 2.0], [0.0, 1.0]]), [1, 0], [0, 0])
+    assert not hasattr(numbers, "feature_names_in_")
+
+
 def test_neither_scikit_learn_nor_rich_nor_scipy_is_needed():
     code = """
 import sys

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from permed_measures.ranking import ORDERS
 from permed_measures.readers import FORMATS, parquet, read_qrels, read_run
 from permed_measures.tables.datasets import is_parquet
 
@@ -21,6 +22,12 @@ def format_options(command: CommandT) -> CommandT:
         told = "[default: told by content and suffix]"
         command = click.option(name, type=click.Choice(list(FORMATS)), help=told)(command)
     return command
+
+
+def order_option(command: CommandT) -> CommandT:
+    """Give a command the option --order."""
+    told = "How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0."
+    return click.option("--order", type=click.Choice(ORDERS), default=ORDERS[0], show_default=True, help=told)(command)
 
 
 def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:

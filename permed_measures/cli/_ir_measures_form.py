@@ -66,8 +66,8 @@ def _qrels(path: str, commands: Sequence[str]) -> Qrels:
     """Read a file, or the judgements of a data set of ir_datasets, as ir_measures does."""
     _check_exists(path, commands)
     if _is_there(path):
-        return as_qrels(read_qrels(path))
-    return as_qrels(_dataset(path).qrels_iter())
+        return as_qrels(read_qrels(path), subtopics=True)
+    return as_qrels(_dataset(path).qrels_iter(), subtopics=True)
 
 
 def _is_there(path: str) -> bool:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 
-from permed_measures.cli._formats import format_options, qrels_in, run_in
+from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, Progress, compare, run_name
 from permed_measures.errors import ParamError
 from permed_measures.groups import read_pairs
 from permed_measures.output import write_whole
 from permed_measures.profiles import QUERY_SETS
+from permed_measures.ranking import Order
 from permed_measures.report import render
 
 FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
@@ -39,6 +40,7 @@ FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 )
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+@order_option
 @click.option("--p-imp-cutoff", type=click.IntRange(1), metavar="K", help="How deep P-imp looks.")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of tests and intervals.")
 @click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Bootstrap draws.")
@@ -62,6 +64,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     correction: str,
     min_relevance: float | None,
     queries: str | None,
+    order: Order,
     p_imp_cutoff: int | None,
     alpha: float,
     resamples: int,
@@ -100,6 +103,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
             profile=profile,
             min_relevance=min_relevance,
             queries=queries,
+            order=order,
             test=test,
             correction=correction,
             groups=groups,

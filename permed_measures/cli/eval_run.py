@@ -13,12 +13,13 @@ import click
 
 from permed_measures import tables
 from permed_measures.cli import _tables
-from permed_measures.cli._formats import PARQUET, column_options, format_options, qrels_in, run_in
+from permed_measures.cli._formats import PARQUET, column_options, format_options, order_option, qrels_in, run_in
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.inputs import as_qrels
 from permed_measures.output import write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
+from permed_measures.ranking import Order
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import ENGINES, opened
 
@@ -39,6 +40,7 @@ _LONG_WORK = 32 << 20
 @click.option("-p", "--places", type=click.IntRange(0, 17), default=_tables.PLACES, show_default=True, help="Decimals.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+@order_option
 @format_options
 @column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for parquet runs]")
@@ -60,6 +62,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     places: int,
     min_relevance: float | None,
     queries: str | None,
+    order: Order,
     qrels_format: str | None,
     run_format: str | None,
     qrels_columns: tuple[str, str, str] | None,
@@ -91,7 +94,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if not measures and profile is None:
         profile = "permed"
     form = form or _tables.BY_SUFFIX.get(Path(output or "").suffix.lower(), "table")
-    options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries}
+    options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     asked = list(measures) or None
     engine = engine or _engine_for([qrels, *runs], run_format, asked, options)
     found: dict[str, Evaluation] = {}
@@ -105,7 +108,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 duplicates=duplicates,
                 nan_scores=nan_scores,
             )
-            judged = as_qrels(qrels_in(qrels, qrels_format))
+            judged = as_qrels(qrels_in(qrels, qrels_format), subtopics=True)
             for name, path in _named(runs).items():
                 found[name] = evaluate(judged, run_in(path, run_format), asked, **options)
                 done(name)

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 import click
 
 from permed_measures.cli import _tables, verdict_shown
-from permed_measures.cli._formats import format_options, qrels_in, run_in
+from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, run_name
 from permed_measures.gate import Gate, gate, junit, read_serving
 from permed_measures.output import write_whole
 from permed_measures.profiles import QUERY_SETS
+from permed_measures.ranking import Order
 
 
 @click.command(short_help="Check conditions on a run; exit 1 when one does not hold.")
@@ -27,6 +28,7 @@ from permed_measures.profiles import QUERY_SETS
 @click.option("--junit", "junit_file", metavar="FILE", help="Also write JUnit XML for the CI system.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+@order_option
 @click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="The paired test for drops.")
 @click.option("--correction", type=click.Choice(list(CORRECTIONS)), default="holm", show_default=True)
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of the test.")
@@ -45,6 +47,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     junit_file: str | None,
     min_relevance: float | None,
     queries: str | None,
+    order: Order,
     test: str,
     correction: str,
     alpha: float,
@@ -76,6 +79,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         serving=None if serving is None else read_serving(serving),
         min_relevance=min_relevance,
         queries=queries,
+        order=order,
         test=test,
         correction=correction,
         alpha=alpha,

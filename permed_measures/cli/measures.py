@@ -19,7 +19,7 @@ from permed_measures.definitions import definition, description, formula, plain
 from permed_measures.delegate import delegates
 from permed_measures.errors import ParamError
 from permed_measures.measures import DEFINED, own, parse_all
-from permed_measures.measures.base import NOT_GIVEN, Param
+from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
 from permed_measures.references import pytrec_eval, ranx
 from permed_measures.references.reference import Reference
 from permed_measures.verify import all_params
@@ -99,12 +99,20 @@ def _names(measure: Measure) -> dict[str, list[_Name]]:
     theirs = getattr(measure, "HOST_MEASURE", None) or measure
     ours = own(measure)
     hosts = () if ours is None else ours.HOST_NAMES
-    ranx_names = [_Name(host.name, (host.ranx(None), host.ranx(10)), host.params) for host in hosts]
-    trec_names = [_Name(host.name, (host.trec(None), host.trec(10)), host.params) for host in hosts]
+    ranx_names = [_Name(host.name, (host.ranx(None), host.ranx(10)), host.params) for host in hosts if host.in_ranx]
+    trec_names = [_Name(host.name, _trec_names(ours, host), host.params) for host in hosts if ours is not None]
     return {
         "ranx": [*_standard(theirs, *ranx.REFERENCES), *ranx_names],
         "trec_eval": [*_standard(theirs, *pytrec_eval.REFERENCES), *trec_names],
     }
+
+
+def _trec_names(measure: RankingMeasure, host: HostName) -> list[str]:
+    """Return a trec_eval-style name alone and, where one may be given, with a number."""
+    at = measure.SUPPORTED_PARAMS.get(host.at)
+    if at is None or host.at in host.params:
+        return [host.trec(None)]
+    return [host.trec(None), host.trec(host.numbers[0] if host.numbers else 10 if at.kind == "int" else at.default)]
 
 
 def _standard(measure: Measure, reference: Reference) -> list[_Name]:
@@ -226,7 +234,11 @@ def _doc(measure: Measure) -> str:
 
 def _ir_measures_names(measure: Measure) -> list[str]:
     names = [measure.NAME, *getattr(measure, "ALIASES", ())]
-    return [f"{name}, {name}@10" if "cutoff" in measure.SUPPORTED_PARAMS else name for name in names]
+    at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
+    if at is None:
+        return names
+    with_number = 10 if measure.AT_PARAM == "cutoff" else 0.1
+    return [f"{name}@{with_number}" if at.required else f"{name}, {name}@{with_number}" for name in names]
 
 
 def _param(name: str, info: Any) -> str:  # noqa: ANN401  (ir_measures' ParamInfo, or ours)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from permed_measures.leaks import FeatureLook
     from permed_measures.samples import Samples, SamplesEvaluation
 
 
@@ -72,27 +73,29 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     samples = read_samples(file, **fields)
     rel = 1 if min_relevance is None else min_relevance
     training: _Training | None = None
-    vector = None
+    scoring: dict[str, Any] | list[float] | None = None
     if train is not None:
         trained_on = read_samples(train, **fields)
         options = {"l2": l2, "learning_rate": learning_rate, "epochs": epochs, "solver": solver, "seed": seed}
         training = _Training(samples, trained_on, options)
-        vector = training.ranker.coef_.tolist()
+        scoring = training.weights
     elif weights is not None:
-        vector = _numbers(weights)
+        scoring = _numbers(weights)
     elif samples.scores is None:
         msg = f"{file}: the samples have no 'score': give --weights, or --train with samples to learn them from"
         raise ParamError(msg)
-    found = evaluate_samples(samples, vector, measures=list(measures) or None, min_relevance=min_relevance)
+    found = evaluate_samples(samples, scoring, measures=list(measures) or None, min_relevance=min_relevance)
     looks = [] if samples.features is None else leak_check(samples, min_relevance=rel)
     warnings = [str(look) for look in looks if look.leaks]
-    notes = list(found.notes)
+    notes = [*found.notes, *[str(look) for look in looks if look.unproven]]
     if training is not None:
         notes += training.notes
-        warnings += training.warnings(rel, {look.feature for look in looks if look.leaks})
+        more = training.looks(rel, looks)
+        warnings += [f"training file: {look}" for look in more if look.leaks]
+        notes += [f"training file: {look}" for look in more if look.unproven]
     if details is not None:
         found.write_details(details)
-    named = None if vector is None else dict(zip(samples.feature_names, vector, strict=True))
+    named = dict(zip(samples.feature_names, scoring, strict=True)) if isinstance(scoring, list) else scoring
     if form == "json":
         shown = {
             **found.to_dict(),
@@ -112,14 +115,17 @@ class _Training:
 
     def __init__(self, samples: Samples, trained_on: Samples, options: dict[str, Any]) -> None:
         from permed_measures.errors import InputError  # noqa: PLC0415  (the tool starts fast)
+        from permed_measures.leaks import trained_on as again_in  # noqa: PLC0415  (likewise)
+        from permed_measures.sample_records import unlike  # noqa: PLC0415  (likewise)
         from permed_measures.softmax_ranker import SoftmaxRanker  # noqa: PLC0415  (likewise)
 
-        if samples.feature_names != trained_on.feature_names:
-            here, there = (", ".join(s.feature_names) or "none" for s in (samples, trained_on))
-            msg = f"the features of the two files differ: {here} here, {there} in the training file"
+        if set(samples.feature_names) != set(trained_on.feature_names):  # before the time that training takes
+            difference = unlike(samples.feature_names, trained_on.feature_names)
+            msg = f"the features do not match those of the training file: {difference}"
             raise InputError(msg)
         self.trained_on = trained_on
         self.ranker = SoftmaxRanker(**options, verbose=True).fit(trained_on)
+        self.weights = dict(zip(trained_on.feature_names, self.ranker.coef_.tolist(), strict=True))
         self.notes = [f"weights learned from {_groups(self.ranker.n_groups_)}"]
         if self.ranker.groups_skipped_:
             skipped = _groups(self.ranker.groups_skipped_)
@@ -128,13 +134,19 @@ class _Training:
         again = sum(group.query_id in known for group in samples.groups)
         if again:
             self.notes.append(f"{again:,} of {_groups(len(samples.groups))} were trained on: expect less on new ones")
+        copies = len(again_in(samples, trained_on))
+        if copies:
+            share = f"{copies:,} of {_groups(len(samples.groups))}"
+            self.notes.append(f"{share} occur in the training data under other ids, with the same features and labels")
 
-    def warnings(self, rel: float, known: set[str]) -> list[str]:
-        """Return the leaks that the evaluated samples do not show."""
+    def looks(self, rel: float, known: list[FeatureLook]) -> list[FeatureLook]:
+        """Return what the training file shows of features, where the evaluated samples do not show as much."""
         from permed_measures.leaks import leak_check  # noqa: PLC0415  (the tool starts fast)
 
-        looks = leak_check(self.trained_on, min_relevance=rel)
-        return [f"training file: {look}" for look in looks if look.leaks and look.feature not in known]
+        leaking = {look.feature for look in known if look.leaks}
+        shown = leaking | {look.feature for look in known if look.unproven}
+        found = leak_check(self.trained_on, min_relevance=rel)
+        return [look for look in found if look.feature not in (leaking if look.leaks else shown)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was learned from, and the average loss of every epoch."""

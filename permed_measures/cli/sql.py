@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import click
 
 from permed_measures import tables
-from permed_measures.cli._formats import column_options
+from permed_measures.cli._formats import column_options, order_option
 from permed_measures.output import write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
+from permed_measures.ranking import Order
 
 
 @click.command(short_help="Print the SQL of an evaluation, for a warehouse.")
@@ -30,6 +31,7 @@ from permed_measures.profiles import PROFILES, QUERY_SETS
 @column_options("Query, document, number.", qrels="query_id,doc_id,relevance", run="query_id,doc_id,score")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+@order_option
 @click.option(
     "--duplicates", type=click.Choice(("error", "max")), default="error", help="max: keep the highest of two rows."
 )
@@ -46,6 +48,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     run_columns: tuple[str, str, str],
     min_relevance: float | None,
     queries: str | None,
+    order: Order,
     duplicates: str,
     output: str | None,
 ) -> None:
@@ -68,6 +71,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         run_columns=run_columns,
         min_relevance=min_relevance,
         queries=queries,
+        order=order,
         duplicates=duplicates,
     )
     if output is None:

@@ -21,15 +21,15 @@ _GAINS = {"linear": "log2", "exponential": "exp-log2"}
 def measure_of(convention: Convention, grades: Sequence[float]) -> str | None:
     """Return the measure that computes exactly this, on qrels with these grades; None where none does.
 
-    ``evaluate(…, queries=convention.queries)`` then gives the number.
+    ``evaluate(…, queries=convention.queries, order=…)``, by 32-bit or 64-bit floats, then gives the number.
 
     >>> measure_of(Convention("map", 10, denominator="min"), [0, 1, 2])
     "GWAP(weights={1: 1.0, 2: 1.0},norm='cutoff')@10"
     >>> measure_of(Convention("ndcg", 5, gain="exponential", unjudged="removed"), [0, 1])
     "nDCG(dcg='exp-log2',judged_only=True)@5"
     """
-    plain = ("trec_eval", 32, "first", "zero", None)
-    asked = (convention.ties, convention.precision, convention.duplicates, convention.empty, convention.rounding)
+    plain = ("trec_eval", "first", "zero", None)
+    asked = (convention.ties, convention.duplicates, convention.empty, convention.rounding)
     if asked != plain or convention.unjudged == "after":
         return None
     named = _NAMED[convention.family](convention, grades)
@@ -48,7 +48,7 @@ def measure_of(convention: Convention, grades: Sequence[float]) -> str | None:
     return str(parse(f"{name}({inside}){at}" if inside else f"{name}{at}"))
 
 
-_JUDGED_ONLY = ("AP", "P", "R", "RR", "nDCG", "Success", "IPrec")
+_JUDGED_ONLY = ("AP", "P", "R", "RR", "nDCG", "Success", "IPrec", "IPrecNearest")
 
 _Named = tuple[str, dict[str, Any]] | None
 
@@ -106,7 +106,7 @@ def _hit(convention: Convention, _: Sequence[float]) -> _Named:
 
 
 def _iprec(convention: Convention, _: Sequence[float]) -> _Named:
-    return ("IPrec", {}) if convention.levels == "up" else None
+    return ("IPrec" if convention.levels == "up" else "IPrecNearest"), {}
 
 
 _NAMED = {
@@ -132,6 +132,7 @@ _FAMILIES = {
     "Success": "hit",
     "Coverage": "hit",
     "IPrec": "iprec",
+    "IPrecNearest": "iprec",
 }
 
 
@@ -217,6 +218,7 @@ def _shown(gains: dict[float, float]) -> str:
 _SETTINGS: dict[str, Callable[[Measure, Sequence[float]], dict[str, Any]]] = {
     "GWAP": _of_gwap,
     "ListAP": lambda _, __: {"denominator": "retrieved"},
+    "IPrecNearest": lambda _, __: {"levels": "nearest"},
     "nDCG": _of_ndcg,
     "ListNDCG": _of_ndcg,
 }

@@ -63,7 +63,8 @@ class Combination:
     @property
     def options(self) -> dict[str, str]:
         """What ``evaluate()`` needs beside the measure."""
-        return {} if self.convention.queries == "qrels" else {"queries": self.convention.queries}
+        found = {} if self.convention.queries == "qrels" else {"queries": self.convention.queries}
+        return found if self.convention.precision == 32 else {**found, "order": "float64"}  # noqa: PLR2004  (bits)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""

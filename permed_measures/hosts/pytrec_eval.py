@@ -1,35 +1,51 @@
 """pytrec_eval: its RelevanceEvaluator, with our measures too, and names that are checked before they can do harm.
 
-``from permed_measures.hosts import pytrec_eval`` in place of ``import pytrec_eval`` is the whole switch.
+``from permed_measures.hosts import pytrec_eval`` in place of ``import pytrec_eval`` is the whole switch; in code of
+others (BEIR, MTEB) :func:`install` makes it.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytrec_eval as host
 from ir_measures import Measure, nDCG
+from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
 from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
-from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
 from permed_measures.inputs import as_qrels, as_run, ranking_of
-from permed_measures.measures import _host_names, checked, parse_all
+from permed_measures.measures import _host_names, checked, parse, parse_all, trec_named
 from permed_measures.measures.base import lowest_relevant
 from permed_measures.ranking import Ranking, _as_float
+from permed_measures.references.pytrec_eval import own_evaluator
 
 __all__ = [
     "RelevanceEvaluator",
     "compute_aggregated_measure",
+    "install",
     "parse_qrel",
     "parse_run",
     "supported_measures",
     "supported_nicknames",
+    "uninstall",
 ]
+
+try:
+    OWN = own_evaluator()  # bound once, so that ours may take its place in pytrec_eval
+except RuntimeError as error:
+    raise HostError(str(error)) from None
+
+_PATCH = "_permed_measures"
+_ARGUMENTS = ["query_relevance", "measures", "relevance_level", "judged_docs_only_flag"]
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 """Those of trec_eval for a measure named without one: m_map_cut.c."""
@@ -37,8 +53,8 @@ _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success"}
 _RECALL_LEVELS = {"iprec_at_recall", "11pt_avg"}
 _FACTORS = {"Rprec_mult", "set_F"}
-_GRADED = {"ndcg_rel", "Rndcg", "G"}
-"""Graded measures that are not computed here."""
+_GRADED = ("ndcg", "ndcg_cut", "ndcg_rel", "Rndcg", "G")
+"""Measures of pytrec_eval's that look at grades: where it cannot take them, they are computed here."""
 
 _THEIRS = frozenset(host.supported_measures)
 
@@ -48,7 +64,9 @@ _COUNTS = {"num_ret", "num_nonrel_judged_ret", "utility"}
 _FILLER = "permed_measures: a document that nobody returns"
 
 supported_measures: set[str] = {*_THEIRS} | {
-    name for stem, (_, ours) in _host_names().items() for name in (stem, stem + ours.cut)
+    name
+    for stem, (measure, ours) in _host_names().items()
+    for name in (stem, stem + ours.cut if "cutoff" in measure.SUPPORTED_PARAMS and ours.at == "cutoff" else stem)
 }
 
 
@@ -60,8 +78,8 @@ class RelevanceEvaluator:
     (``GWAP(max_rel=3)@10``). ``relevance_level`` is the ``rel`` of every measure of ours that has one.
 
     More is accepted than pytrec_eval does: every shape of qrels and run that ``evaluate()`` knows, numpy numbers, and
-    grades that are not whole. With such grades a binary measure looks at grade >= relevance_level, ``ndcg`` and
-    ``ndcg_cut`` are computed exactly, and the other graded measures are an InputError. A query that returns nothing is
+    grades that are not whole. With such grades a binary measure looks at grade >= relevance_level, and the graded ones
+    (``ndcg``, ``ndcg_cut``, ``ndcg_rel``, ``Rndcg``, ``G``) are computed exactly. A query that returns nothing is
     allowed: on some sets of names it ends the process in pytrec_eval, on others it is 0/0 (``11pt_avg``), here 0.
 
     >>> qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}
@@ -82,9 +100,8 @@ class RelevanceEvaluator:
         self._qrels = {query_id: grades for query_id, grades in as_qrels(query_relevance).items() if grades}
         judgements: Mapping[str, Mapping[str, Any]] = self._qrels
         if theirs and not _fit({grade for grades in self._qrels.values() for grade in grades.values()}):
-            ours |= _exact_ndcg(theirs)
-            theirs = {name for name in theirs if name.partition(".")[0] not in ("ndcg", "ndcg_cut")}
-            self._refuse_graded(theirs)
+            ours |= _exact(theirs)
+            theirs = {name for name in theirs if name.partition(".")[0] not in _GRADED}
             judgements = {
                 query_id: {doc_id: _binary(grade, level) for doc_id, grade in grades.items()}
                 for query_id, grades in self._qrels.items()
@@ -118,7 +135,7 @@ class RelevanceEvaluator:
             rankings = [ranking.judged_only() for ranking in rankings]
         columns: dict[int, list[float]] = {}
         for index, measure in self._plan.by_kernel.items():
-            columns[index] = [measure.value(ranking) if ranking.ranked else 0.0 for ranking in rankings]
+            columns[index] = [measure.value(ranking) for ranking in rankings]
         delegated = delegate(
             list(self._plan.by_delegate.values()), [ranking for ranking in rankings if ranking.num_ret]
         )
@@ -126,18 +143,88 @@ class RelevanceEvaluator:
             columns[index] = [next(column) if ranking.num_ret else 0.0 for ranking in rankings]
         return [columns[index] for index in range(len(self._names))]
 
-    def _refuse_graded(self, names: Iterable[str]) -> None:
-        graded = sorted(_GRADED.intersection(names))
-        if not graded:
-            return
-        for query_id, grades in self._qrels.items():
-            for doc_id, grade in grades.items():
-                if not _fit({grade}):
-                    msg = (
-                        f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: pytrec_eval computes "
-                        f"{', '.join(graded)} from whole grades up to {_MAX_GRADE:,} only; ask for ndcg, or give such"
-                    )
-                    raise InputError(msg)
+
+class _Patch(NamedTuple):
+    """What was put into pytrec_eval. It is kept there: a reload of this module does not lose it."""
+
+    original: Any
+    evaluator: Any
+
+
+def install() -> None:
+    """Put :class:`RelevanceEvaluator` in the place of pytrec_eval's, for code that one cannot change: BEIR, MTEB.
+
+    What is looked up as ``pytrec_eval.RelevanceEvaluator`` is ours from now on. A module that said
+    ``from pytrec_eval import RelevanceEvaluator`` before keeps what it has: install first, or set the name there, too.
+    ir_measures keeps pytrec_eval's own class. Doing it again changes nothing.
+    """
+    patch = _patch()
+    if patch is not None:
+        if host.RelevanceEvaluator is not patch.evaluator:
+            raise HostError(_REPLACED)
+        return
+    _check_host()
+    _ir_measures().pytrec_eval = SimpleNamespace(RelevanceEvaluator=OWN)
+    setattr(host, _PATCH, _Patch(OWN, RelevanceEvaluator))
+    vars(host)["RelevanceEvaluator"] = RelevanceEvaluator
+
+
+def uninstall() -> None:
+    """Put back exactly what :func:`install` found. Without an install nothing happens."""
+    patch = _patch()
+    if patch is None:
+        return
+    if host.RelevanceEvaluator is not patch.evaluator:
+        raise HostError(_REPLACED)
+    vars(host)["RelevanceEvaluator"] = patch.original
+    _ir_measures().pytrec_eval = host
+    delattr(host, _PATCH)
+
+
+_REPLACED = (
+    "pytrec_eval.RelevanceEvaluator was replaced after install_pytrec_eval(); undo that first: nothing was changed"
+)
+
+
+def _patch() -> _Patch | None:
+    patch: _Patch | None = getattr(host, _PATCH, None)
+    return patch
+
+
+def _ir_measures() -> Any:  # noqa: ANN401  (ir_measures' provider, untyped)
+    """Return what computes pytrec_eval's measures in ir_measures; its first use is what makes it import pytrec_eval."""
+    provider = registry["pytrec_eval"]
+    provider.is_available()
+    return provider
+
+
+def _check_host() -> None:
+    """Look whether pytrec_eval is of the shape we know, before anything is touched."""
+    try:
+        answer = OWN({"q": {"a": 1}}, {"map"}).evaluate({"q": {"a": 1.0}})
+        shapes = {
+            "its own RelevanceEvaluator": host.RelevanceEvaluator is OWN,
+            f"RelevanceEvaluator({', '.join(_ARGUMENTS)})": list(inspect.signature(OWN).parameters) == _ARGUMENTS,
+            "evaluate(scores)": list(inspect.signature(OWN.evaluate).parameters) == ["self", "scores"],
+            "answers as {query_id: {name: value}}": answer == {"q": {"map": 1.0}},
+            "ir_measures' provider, which asks it": _ir_measures().pytrec_eval is host,
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise HostError(_unknown_shape(f"{type(error).__name__}: {error}")) from error
+    missing = [shape for shape, found in shapes.items() if not found]
+    if missing:
+        raise HostError(_unknown_shape(f"not found: {'; '.join(missing)}"))
+
+
+def _unknown_shape(found: str) -> str:
+    try:
+        installed = version("pytrec-eval-terrier")
+    except PackageNotFoundError:
+        installed = "of an unknown version"
+    return (
+        f"pytrec_eval {installed} has not the shape we know ({found}); nothing was patched. If something else replaced "
+        "pytrec_eval.RelevanceEvaluator, undo that first; else pip install 'pytrec-eval-terrier==0.5.11'"
+    )
 
 
 class _Theirs:
@@ -152,7 +239,7 @@ class _Theirs:
             _check_text(grades, query_id)
             self._qrels[query_id] = dict(grades) if max(grades.values()) >= 0 else {**grades, _FILLER: 0}
         self._options = (names, level, judged_only)
-        self._evaluator = host.RelevanceEvaluator(self._qrels, *self._options)
+        self._evaluator = OWN(self._qrels, *self._options)
 
     def evaluate(self, run: Mapping[str, Mapping[str, float] | Sequence[str]]) -> dict[str, dict[str, float]]:
         """Return pytrec_eval's values, in the order of the run."""
@@ -165,7 +252,7 @@ class _Theirs:
         """Return the values where nothing was returned: those of one document that is not relevant, uncounted."""
         qrels = {query_id: {**self._qrels[query_id], _FILLER: 0} for query_id in query_ids}
         run = {query_id: {_FILLER: 0.0} for query_id in qrels}
-        answers: dict[str, dict[str, float]] = host.RelevanceEvaluator(qrels, *self._options).evaluate(run)
+        answers: dict[str, dict[str, float]] = OWN(qrels, *self._options).evaluate(run)
         for values in answers.values():
             values.update(dict.fromkeys(_COUNTS.intersection(values), 0.0))
         return answers
@@ -243,14 +330,12 @@ def _shortest(number: str) -> str:
 
 def _ours(name: str) -> list[tuple[str, Measure]]:
     """Return the measures of ours that a name stands for, each with the key of its values."""
+    named = trec_named(name)
+    if named:
+        return list(named.items())
     for stem, (measure, ours) in _host_names().items():
-        make = type(measure)
-        if name == stem:
-            return [(name, make(**ours.params))]
-        cut = re.fullmatch(rf"{re.escape(stem + ours.cut)}(?:[._]([0-9]+(?:,[0-9]+)*))?", name)
-        if cut is not None:
-            cutoffs = _CUTOFFS if cut[1] is None else [int(cutoff) for cutoff in cut[1].split(",")]
-            return [(ours.trec(cutoff), make(**ours.params, cutoff=cutoff)) for cutoff in cutoffs]
+        if name == stem + ours.cut and ours.at == "cutoff" and "cutoff" in measure.SUPPORTED_PARAMS:
+            return [(ours.trec(cutoff), type(measure)(**ours.params, cutoff=cutoff)) for cutoff in _CUTOFFS]
     if "@" in name or "(" in name:
         return [(str(measure), measure) for measure in parse_all(name)]
     word = re.match(r"\w*", name)
@@ -259,9 +344,9 @@ def _ours(name: str) -> list[tuple[str, Measure]]:
     raise ParamError(msg)
 
 
-def _exact_ndcg(names: Iterable[str]) -> dict[str, Measure]:
-    """Return our nDCG under pytrec_eval's names, for grades that pytrec_eval cannot take."""
-    found: dict[str, Measure] = {"ndcg": nDCG} if "ndcg" in names else {}
+def _exact(names: Collection[str]) -> dict[str, Measure]:
+    """Return our measures under pytrec_eval's names, for grades that pytrec_eval cannot take."""
+    found = {name: parse(name) for name in _GRADED if name in names and name != "ndcg_cut"}
     cutoffs = [int(name.partition(".")[2]) for name in names if name.startswith("ndcg_cut.")]
     if not cutoffs and "ndcg_cut" in names:
         cutoffs = list(_CUTOFFS)

@@ -60,8 +60,9 @@ def install(**measures: Measure | str) -> None:
     does what it does to ranx's own ``ndcg``: judgements below it are left out. ranx pairs the queries of plain dicts by
     position; give it ``Qrels`` and ``Run`` objects, or dicts in one order.
     """
-    named = {name: type(measure)(**host.params) for name, (measure, host) in _host_names().items()}
-    labels = {name: host.label for name, (_, host) in _host_names().items()}
+    known = {name: (measure, host) for name, (measure, host) in _host_names().items() if host.in_ranx}
+    named = {name: type(measure)(**host.params) for name, (measure, host) in known.items()}
+    labels = {name: host.label for name, (_, host) in known.items()}
     bound = {name: _bindable(name, measure, named) for name, measure in measures.items()}
     # ranx writes labels into LaTeX as they are, where an underscore is an error
     labels |= {name: name.replace("_", "-") for name in bound}
@@ -264,7 +265,7 @@ def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1
     rankings = _rankings(qrels, run, plan.depth, rel_lvl if filtered else None)
     for ours in plan.by_kernel.values():
         _check_grades(ours, rankings)
-        return np.array([ours.value(ranking) if ranking.ranked else 0.0 for ranking in rankings])
+        return np.array([ours.value(ranking) for ranking in rankings])
     return np.array(delegate(list(plan.by_delegate.values()), rankings)[0])
 
 

@@ -9,7 +9,6 @@ import ast
 import re
 import sys
 from collections.abc import Iterable
-from contextlib import redirect_stdout
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -101,14 +100,13 @@ def _split(text: str) -> list[str]:
 
 
 def _parse_word(word: str) -> list[Measure]:
-    if re.fullmatch(r"\w+\.[\d.,]+", word):
-        found = parse_trec_name(word)
-        if found:
-            return found
+    found = parse_trec_name(word) if re.fullmatch(r"\w+\.[\d.,]+|\d\w+", word) else list(trec_named(word).values())
+    if found:
+        return found
     syntax = re.fullmatch(r"\s*([^\W\d]\w*)\s*(\(.*\))?\s*(?:@\s*(.+))?", word, re.DOTALL)
     if syntax is None:
         msg = f"{word!r} is not a measure; write Name(param=value)@cutoff, such as GWAP(max_rel=3)@10"
-        raise ParamError(_not_computed(word) or msg)
+        raise ParamError(_not_computed(word) or _other_parameters(word) or msg)
     name, given, at = syntax.groups()
     measure = _by_name().get(name)
     if measure is not None:
@@ -118,7 +116,7 @@ def _parse_word(word: str) -> list[Measure]:
         return [checked(type(measure)(**{**measure.params, **params}))]
     if given is None and at is not None and name in _host_names():
         measure, host = _host_names()[name]
-        return [type(measure)(**host.params, cutoff=_literal(word, at))]
+        return [type(measure)(**host.params, **{measure.AT_PARAM: _literal(word, at)})]
     if given is None and at is None:
         found = parse_trec_name(name)
         if found:
@@ -179,48 +177,70 @@ def _trec_names() -> list[str]:
     return [name for name in pytrec_eval.supported_measures if name not in _NOT_COMPUTED]
 
 
-_NOT_COMPUTED = {
-    "11pt_avg": "IPrec@0.1 (at one level of recall)",
-    "G": "nDCG",
-    "Rndcg": "nDCG",
-    "Rprec_mult": "Rprec",
-    "binG": "nDCG",
-    "gm_bpref": "Bpref (its mean is not geometric)",
-    "gm_map": "AP (its mean is not geometric)",
-    "ndcg_rel": "nDCG",
-    "num_nonrel_judged_ret": "Judged@10 (a share)",
-    "relative_P": "SetP(relative=True), or P@10",
-    "relstring": "",
-    "runid": "",
-    "utility": "SetP",
-}
-"""trec_eval's measures that nobody here computes, and what is near to them."""
+_NOT_COMPUTED = ("relstring", "runid")
+"""What trec_eval prints that is text, and no value of a measure."""
+
+_SINCE_10 = ("rbp", "rbp_resid", "unj")
+"""What all_trec has since trec_eval 10.0; pytrec_eval is 9.0.8."""
 
 
 def _not_computed(name: str) -> str:
     """Say so of a name that trec_eval has; nothing of others."""
-    stem = name if name in _NOT_COMPUTED else re.sub(r"[._][\d.,]+$", "", name)
-    if stem not in _NOT_COMPUTED:
+    stem = re.sub(r"[._][\d.,]+$", "", name)
+    return f"trec_eval has {name!r}, but it is text, not a value" if stem in _NOT_COMPUTED else ""
+
+
+def _other_parameters(word: str) -> str:
+    """Say how parameters are given to a measure of ours that trec_eval writes in its own way: utility.1,-1,0,0."""
+    known = _host_names().get(re.split(r"[._](?=[\d.,=-]+$)", word)[0])
+    if known is None:
         return ""
-    near = _NOT_COMPUTED[stem]
-    return f"trec_eval has {name!r}, but it is not computed here" + (f"; near to it is {near}" if near else "")
+    name, params = known[0].NAME, ", ".join(f"{param}=…" for param in known[0].SUPPORTED_PARAMS)
+    advice = f"these parameters are not read here; write {name}({params})" if params else f"{name} takes no parameters"
+    return f"{word!r}: {advice}"
+
+
+def trec_named(name: str) -> dict[str, RankingMeasure]:
+    """Return the measures of ours that a trec_eval-style name stands for, by the name of each; none when it is none.
+
+    >>> trec_named("gwmap_cut.5,10"), trec_named("rbp_0.7"), trec_named("unj_5")
+    ({'gwmap_cut_5': GWAP@5, 'gwmap_cut_10': GWAP@10}, {'rbp_0.70': RBP(p=0.7)}, {'unj_5': Unjudged@5})
+    """
+    for measure, host in _host_names().values():
+        at = measure.SUPPORTED_PARAMS.get(host.at)
+        if name == host.name and not host.numbers:
+            return {name: type(measure)(**host.params)}
+        number = r"\d+" if at is not None and at.kind == "int" else r"\d*\.?\d+"
+        written = re.fullmatch(rf"{re.escape(host.name + host.cut)}[._](?:{host.at}=)?({number}(?:,{number})*)", name)
+        if at is not None and (written is not None or name == host.name):
+            read = int if at.kind == "int" else float
+            numbers = host.numbers if written is None else [read(text) for text in written[1].split(",")]
+            return {host.trec(n): type(measure)(**{**host.params, host.at: n}) for n in numbers}
+    return {}
 
 
 def parse_trec_name(name: str) -> list[Measure]:
     """Return the measures of a trec_eval-style name; an empty list when it is none.
 
+    Where versions of trec_eval differ (``iprec_at_recall``, ``11pt_avg``), a name has its meaning in 9.0.8 and
+    pytrec_eval; what is new in 10.0 (``rbp``, ``rbp_resid``, ``unj``) has the meaning it has there.
+
     >>> parse_trec_name("gwmap_ideal_cut_10"), parse_trec_name("coverage.5,10"), parse_trec_name("ndcg")
     ([GWAP(norm='ideal')@10], [Coverage@5, Coverage@10], [nDCG])
     """
-    for measure, host in _host_names().values():
-        if name == host.name:
-            return [type(measure)(**host.params)]
-        cut = re.fullmatch(rf"{re.escape(host.name + host.cut)}[._](\d+(?:,\d+)*)", name)
-        if cut is not None:
-            return [type(measure)(**host.params, cutoff=int(k)) for k in cut[1].split(",")]
+    ours = trec_named(name)
+    if ours:
+        return list(ours.values())
+    from pytrec_eval import supported_nicknames  # noqa: PLC0415  (ir_measures' parser imports it too)
+
+    if name in supported_nicknames:
+        members = {*supported_nicknames[name], *(_SINCE_10 if name == "all_trec" else ())}
+        left_out = sorted(members.intersection(_NOT_COMPUTED))
+        if left_out:
+            print(f"{name}: left out, as text and not a value: {', '.join(left_out)}", file=sys.stderr)  # noqa: T201  (as ir_measures tells it)
+        return [measure for member in sorted(members) for measure in parse_trec_name(member)]
     try:
-        with redirect_stdout(sys.stderr):  # it prints what it skips of "official" and the like
-            found = ir_measures.parse_trec_measure(name)
+        found = ir_measures.parse_trec_measure(name)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return []  # ir_measures raises whatever its parser runs into
     return [checked(measure) for measure in found]
@@ -250,7 +270,7 @@ def checked(measure: Measure) -> Measure:
     ir_measures itself asserts them on use, accepts a cut-off of 0, and rejects ``rel=7.5``, which we compute.
     """
     if isinstance(measure, RankingMeasure):
-        return measure
+        return _with_all_needed(measure)
     for name, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS.get(name)
         if info is None:
@@ -269,9 +289,13 @@ def checked(measure: Measure) -> Measure:
             allowed = f"one of {info.choices}" if one_of else f"a value of type {info.dtype.__name__}"
             msg = f"{measure.NAME}: {name}={value!r} is not allowed; give {allowed}"
             raise ParamError(msg)
+    return _with_all_needed(measure)
+
+
+def _with_all_needed(measure: Measure) -> Measure:
     for name, info in measure.SUPPORTED_PARAMS.items():
         if info.required and name not in measure.params:
-            at = 10 if info.dtype is int else 0.1  # a rank; a share, as of the recall of IPrec
+            at = 10 if name == "cutoff" else 0.1  # a rank; a share, as of the recall of IPrec
             example = f"{measure.NAME}@{at}" if name == measure.AT_PARAM else f"{measure.NAME}({name}=…)"
             msg = f"{measure.NAME} needs {name}; write {example}"
             raise ParamError(msg)

@@ -42,10 +42,11 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
         below: float | None = None,
         low: float | None = None,
         high: float | None = None,
+        required: bool = False,
         desc: str,
     ) -> None:
         optional = {} if choices is None else {"choices": list(choices)}
-        super().__init__(dtype=None, required=False, default=default, desc=desc, **optional)
+        super().__init__(dtype=None, required=required, default=default, desc=desc, **optional)
         self.kind = kind
         self.allowed_choices = choices
         self.bounds = {">": above, ">=": low, "<": below, "<=": high}
@@ -53,18 +54,15 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
     @property
     def allowed(self) -> str:
         """What may be given, in words."""
-        if self.kind == "choice":
-            return "one of " + ", ".join(map(repr, self.allowed_choices or ()))
-        if self.kind == "int":
-            return "an int >= 1"
-        if self.kind == "flag":
-            return "True or False"
-        if self.kind == "weights":
-            return "a dict of grade > 0 to weight in [0, 1], such as {1: 0.5, 2: 1.0}"
-        if self.kind == "gains":
-            return "a dict of grade to gain, such as {1: 1, 2: 5}"
         bounds = [f"{sign} {bound}" for sign, bound in self.bounds.items() if bound is not None]
-        return f"a number {' and '.join(bounds)}".rstrip()
+        return {
+            "choice": "one of " + ", ".join(map(repr, self.allowed_choices or ())),
+            "int": "an int >= 1",
+            "flag": "True or False",
+            "number": f"a number {' and '.join(bounds)}".rstrip(),
+            "weights": "a dict of grade > 0 to weight in [0, 1], such as {1: 0.5, 2: 1.0}",
+            "gains": "a dict of grade to gain, such as {1: 1, 2: 5}",
+        }[self.kind]
 
     def check(self, value: Any) -> Any:  # noqa: ANN401  (of the parameter's own type)
         """Return the value in its one canonical form, or raise ValueError."""
@@ -181,6 +179,7 @@ _CHECKS: dict[str, Callable[[Param, Any], Any]] = {
 }
 
 CUTOFF = Param("int", desc="how many documents of the list are looked at; all of them when not given")
+NEEDED_CUTOFF = Param("int", required=True, desc="how many documents of the list are looked at")
 REL = Param("number", default=1, above=0, desc="the lowest grade that is relevant")
 
 
@@ -220,14 +219,23 @@ class HostName(NamedTuple):
     params: Mapping[str, Any] = MappingProxyType({})
     cut: str = "_cut"
     """What trec_eval-style names put before the cut-off: gwmap_cut_10, but coverage_10."""
+    at: str = "cutoff"
+    """The parameter that a number in a trec_eval-style name is for: 0.80 in rbp_0.80 is ``p``."""
+    numbers: tuple[float, ...] = ()
+    """What a name that needs a number means without one: unj is unj_5, unj_10 and unj_20."""
+    in_ranx: bool = True
+    """Whether ranx knows the name too; it cannot read some, such as those with 'rbp' in them."""
 
     def ranx(self, cutoff: int | None) -> str:
         """Return the name in ranx: gwmap@10."""
         return self.name if cutoff is None else f"{self.name}@{cutoff}"
 
-    def trec(self, cutoff: int | None) -> str:
-        """Return the trec_eval-style name: gwmap_cut_10."""
-        return self.name if cutoff is None else f"{self.name}{self.cut}_{cutoff}"
+    def trec(self, number: float | None) -> str:
+        """Return the trec_eval-style name: gwmap_cut_10, Rprec_mult_0.20."""
+        if number is None:
+            return self.name
+        written = str(number) if self.at == "cutoff" else f"{number:.2f}"
+        return f"{self.name}{self.cut}_{written if float(written) == number else number}"
 
     def display(self, cutoff: int | None) -> str:
         """Return the name a table shows: GW-MAP@10."""
@@ -247,6 +255,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     """ir_measures' own measure of this name, where we compute a measure that it already has."""
 
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    ZERO_WITHOUT: ClassVar[str] = "relevant"
+    """What a list must hold for a value other than 0: a 'relevant' document, a 'judged' one, or any 'returned' one."""
+    COUNTS_RETURNED: ClassVar[bool] = False
+    """Whether unjudged documents after the last judged one change the value."""
     kernel: ClassVar[Callable[..., float]]
     expression: ClassVar[Callable[..., Any] | None] = None
     """The kernel once more, over a RankingTable: for engines that hold more rows than this process."""
@@ -322,7 +334,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     def host_name(cls, params: Mapping[str, Any]) -> HostName | None:
         """Return the host name that stands for these parameters (the cut-off left out), if there is one."""
         given = {name: value for name, value in cls._not_default(params).items() if name != cls.AT_PARAM}
-        return next((host for host in cls.HOST_NAMES if dict(host.params) == given), None)
+        named = (host for host in cls.HOST_NAMES if host.at == cls.AT_PARAM and dict(host.params) == given)
+        return next(named, None)
 
     @property
     def label(self) -> str:
@@ -374,22 +387,23 @@ def same_class(one: type, other: type) -> bool:
 
 def _check_names(cls: type[RankingMeasure]) -> None:
     names = [cls.NAME, *cls.ALIASES]
-    hosts = [name for host in cls.HOST_NAMES for name in dict.fromkeys((host.name, host.name + host.cut))]
+    hosts = {name: host for host in cls.HOST_NAMES for name in (host.name, host.name + host.cut)}
     taken = _taken_names(cls)
     for name in names:
         if name in taken:
             _refuse_name(cls, name, f"it stands for {taken[name]}")
     folded = {name.casefold(): owner for name, owner in taken.items()}  # rr@10 is RR@10
-    for name in hosts:
+    for name, host in hosts.items():
         owner = folded.get(name.casefold())
         if owner is not None:
             _refuse_name(cls, name, f"it stands for {owner}")
-        reason = unreadable(name)
-        if "-" in name or re.search(r"_\d+$", name):
+        reason = unreadable(name) if host.in_ranx else ""
+        if not re.fullmatch(r"\w+", name) or re.search(r"_\d+$", name):
             reason = reason or "trec_eval-style names are of letters, digits and '_', and end in a cut-off only"
         if reason:
             _refuse_name(cls, name, reason)
-    again = next((name for name in [*names, *hosts] if [*names, *hosts].count(name) > 1), None)
+    known = [*names, *(host.name for host in cls.HOST_NAMES if host.name != cls.NAME)]
+    again = next((name for name in known if known.count(name) > 1), None)
     if again is not None:
         _refuse_name(cls, again, "the class has it twice")
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.inputs import SubtopicQrels, as_qrels
 from permed_measures.ranking import order
 from permed_measures.readers import beir, csv_table, json_dict, jsonl, jsonl_rows, parquet, trec, tsv
 from permed_measures.readers.source import Source, shown
@@ -86,6 +87,9 @@ def formatted(groups: Mapping[str, Any], what: str, format: str) -> tuple[bytes,
     """
     module = by_name(format)
     notes = []
+    if isinstance(groups, SubtopicQrels) and module is not trec:
+        as_qrels(groups)  # refuses a document that is judged for several subtopics
+        notes.append("the iteration of each judgement is left out: TREC files alone keep it")
     if what == "run":
         if module.ROWS and any(not isinstance(group, Mapping) for group in groups.values()):
             notes.append("the run has no scores: the first of n documents is written with score n, the last with 1")

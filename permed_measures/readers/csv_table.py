@@ -11,7 +11,7 @@ from typing import Any
 
 from permed_measures.errors import InputError
 from permed_measures.readers.numbers import grade_of, score_of
-from permed_measures.readers.rows import Groups, has_rows, pick, what_columns_are
+from permed_measures.readers.rows import Groups, has_rows, pick, subtopic_column, what_columns_are
 from permed_measures.readers.source import Source, shown
 
 NAME = "csv"
@@ -57,6 +57,8 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
         places = [names.index(name) for name in pick(names, what)]
     except ValueError as error:
         raise source.error(str(error), 1) from None
+    subtopic = subtopic_column(names, what)
+    subtopic_place = None if subtopic is None else names.index(subtopic)
     with _fields_of_any_length():
         for first, row in _records(source, delimiter):
             if first == 1 or not row:
@@ -71,7 +73,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
                 number = number_of(value)
             except ValueError as error:
                 raise source.error(f"{error}: {shown(delimiter.join(row))}", first) from None
-            table.add(query_id, doc_id, number, first)
+            table.add(query_id, doc_id, number, first, None if subtopic_place is None else row[subtopic_place])
     return table.groups
 
 

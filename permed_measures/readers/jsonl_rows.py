@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from permed_measures.readers.json_text import as_grade, as_id, as_score, kind, loads
-from permed_measures.readers.rows import Groups, has_rows, pick, what_columns_are
+from permed_measures.readers.rows import Groups, has_rows, pick, subtopic_column, what_columns_are
 from permed_measures.readers.source import Source, shown
 
 NAME = "jsonl-rows"
@@ -40,6 +40,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
     table = Groups(source)
     number_of = as_grade if what == "qrels" else as_score
+    with_subtopics = subtopic_column(keys_of(source.head()), what) is not None
     picked: dict[tuple[str, ...], tuple[str, str, str]] = {}
     for first, block in source.blocks():
         for number, line in enumerate(source.decode(block, first).split("\n"), first):
@@ -53,9 +54,10 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
                 query, doc, value = picked[keys]
                 query_id, doc_id = as_id(record[query], query), as_id(record[doc], doc)
                 found = number_of(record[value], doc_id)
+                subtopic = _subtopic(record, keys) if with_subtopics else None
             except ValueError as error:
                 raise source.error(f"{error}: {shown(line)}", number) from None
-            table.add(query_id, doc_id, found, number)
+            table.add(query_id, doc_id, found, number, subtopic)
     return table.groups
 
 
@@ -64,6 +66,14 @@ def _keys(record: Any) -> tuple[str, ...]:  # noqa: ANN401  (checked here)
         msg = f"a JSON {kind(record)}, a line is an object with 'query_id', 'doc_id' and a number"
         raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
     return tuple(record)
+
+
+def _subtopic(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    name = subtopic_column(keys, "qrels")
+    if name is None:
+        msg = "no 'iteration' or 'subtopic', which the first line has"
+        raise ValueError(msg)
+    return as_id(record[name], name)
 
 
 def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 
 from permed_measures.errors import InputError, require
 from permed_measures.measures.base import canonical
-from permed_measures.readers.rows import Groups, pick, what_columns_are
+from permed_measures.readers.rows import Groups, pick, subtopic_column, what_columns_are
 from permed_measures.readers.source import Source
 
 NAME = "parquet"
@@ -126,19 +126,26 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     table = Groups(source)
     try:
         with _on_disk(source) as path, connected(duckdb) as connection:
-            names = ", ".join(columns(connection, source, path, what))
-            answer = connection.execute(f"SELECT {names} FROM {FILE}", [path])  # noqa: S608  (quoted names)
+            names = [*columns(connection, source, path, what), _subtopic(connection, path, what)]
+            answer = connection.execute(f"SELECT {', '.join(names)} FROM {FILE}", [path])  # noqa: S608  (quoted names)
             row = 0
             while rows := answer.fetchmany(_BATCH):
-                for query_id, doc_id, value in rows:
+                for query_id, doc_id, value, subtopic in rows:
                     row += 1
                     fault = _fault(query_id, doc_id, value, what)
                     if fault:
                         raise source.error(f"row {row}: {fault}")
-                    table.add(query_id, doc_id, canonical(value) if what == "qrels" else value, None)
+                    table.add(query_id, doc_id, canonical(value) if what == "qrels" else value, None, subtopic)
     except duckdb.Error as error:
         raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
     return table.groups
+
+
+def _subtopic(connection: Any, path: str, what: str) -> str:  # noqa: ANN401  (DuckDB's)
+    """Return the column of subtopics as SQL; a row without one is of a subtopic of its own, like every other such."""
+    described = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
+    name = subtopic_column([row[0] for row in described], what)
+    return "NULL" if name is None else f"coalesce({quoted(name)}::VARCHAR, '')"
 
 
 def _fault(query_id: str | None, doc_id: str | None, value: float | None, what: str) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
+from permed_measures.inputs import (
+    DOC_COLUMNS,
+    GRADE_COLUMNS,
+    QUERY_COLUMNS,
+    SCORE_COLUMNS,
+    SUBTOPIC_COLUMNS,
+    Judgements,
+)
 from permed_measures.readers.source import Source
 
 VALUE_COLUMNS = {"qrels": GRADE_COLUMNS, "run": SCORE_COLUMNS}
@@ -38,17 +45,32 @@ def what_columns_are(columns: Sequence[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def subtopic_column(columns: Sequence[str], what: str) -> str | None:
+    """Return the column that says for which subtopic a document was judged, if there is one."""
+    return next((name for name in SUBTOPIC_COLUMNS if name in columns), None) if what == "qrels" else None
+
+
 class Groups:
-    """Collects rows; a document that stands twice in one query is an error."""
+    """Collects rows; a document that occurs twice in one query, and is judged for one subtopic, is an error."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.groups: dict[str, dict[str, Any]] = {}
+        self._groups: dict[str, dict[str, Any]] = {}
+        self._judgements = Judgements()
 
-    def add(self, query_id: str, doc_id: str, value: float, line: int | None) -> None:
+    def add(self, query_id: str, doc_id: str, value: float, line: int | None, subtopic: str | None = None) -> None:
         """Take one row."""
-        group = self.groups.setdefault(query_id, {})
-        if doc_id in group:
-            msg = f"query {query_id!r}, document {doc_id!r} stands in the file before; a document stands there once"
+        if subtopic is None:
+            group = self._groups.setdefault(query_id, {})
+            is_new = doc_id not in group
+            group[doc_id] = value
+        else:
+            is_new = self._judgements.add(query_id, doc_id, subtopic, value)
+        if not is_new:
+            msg = f"query {query_id!r}, document {doc_id!r} occurs in the file before; keep one of them"
             raise self.source.error(msg, line)
-        group[doc_id] = value
+
+    @property
+    def groups(self) -> dict[str, dict[str, Any]]:
+        """All rows by query and document."""
+        return self._groups or self._judgements.qrels()

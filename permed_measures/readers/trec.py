@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from permed_measures.errors import InputError
+from permed_measures.inputs import Judgements, SubtopicQrels
 from permed_measures.readers.numbers import grade_of, score_of
 from permed_measures.readers.source import Source, shown
 
@@ -54,8 +55,11 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
     groups: dict[str, dict[str, Any]] = {}
     count = 0
+    iterations: set[str] = set()
     for first, block in source.blocks():
-        query_ids, doc_ids, values = _columns(source, what, first, block)
+        query_ids, doc_ids, values, middle = _columns(source, what, first, block)
+        if what == "qrels":
+            iterations.update(middle)
         last, group = None, {}
         for query_id, doc_id, value in zip(query_ids, doc_ids, values, strict=True):
             if query_id != last:
@@ -63,18 +67,34 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
                 last = query_id
             group[doc_id] = value
         count += len(values)
+    if len(iterations) > 1:
+        return _with_subtopics(source)
     if sum(map(len, groups.values())) != count:
         raise _repetition(source)
     return groups
 
 
-def _columns(source: Source, what: str, first: int, block: bytes) -> tuple[Sequence[str], Sequence[str], Sequence[Any]]:
-    """Return query ids, document ids and values of a block, all at once when every line of it is sound."""
+def _with_subtopics(source: Source) -> dict[str, dict[str, Any]]:
+    """Read sound qrels once more, their iterations too: few files tell any apart."""
+    judgements = Judgements()
+    for first, block in source.blocks():
+        for number, line, fields in _numbered(first, block):
+            query_id, iteration, doc_id = (field.decode() for field in fields[:3])
+            if not judgements.add(query_id, doc_id, iteration, grade_of(fields[3])):
+                msg = f"query {query_id!r}, iteration {iteration!r}, document {doc_id!r} occurs before: {shown(line)}"
+                raise source.error(msg, number)
+    return judgements.qrels()
+
+
+def _columns(
+    source: Source, what: str, first: int, block: bytes
+) -> tuple[Sequence[str], Sequence[str], Sequence[Any], Sequence[Any]]:
+    """Return query ids, document ids, values and second fields, all at once when every line of a block is sound."""
     found = None if b"#" in block or _NUL in block else _fields(block, what)
     if found is None:
         kept = b"\n".join([line for line in block.split(b"\n") if is_data(line)])
         if not kept:
-            return (), (), ()
+            return (), (), (), ()
         found = None if _NUL in kept else _fields(kept, what)
     if found is None:
         raise _fault(source, what, first, block)
@@ -84,10 +104,10 @@ def _columns(source: Source, what: str, first: int, block: bytes) -> tuple[Seque
     if values is None:
         raise _fault(source, what, first, block)
     if line_end == _LINE_END:
-        return fields[::step], fields[2::step], values
+        return fields[::step], fields[2::step], values, fields[1::step]
     source.decode(block, first)  # an error names the line
-    query_ids, doc_ids = (b"\n".join(ids).decode().split("\n") for ids in (fields[::step], fields[2::step]))
-    return query_ids, doc_ids, values
+    query_ids, iterations, doc_ids = (b"\n".join(fields[at::step]).decode().split("\n") for at in range(3))
+    return query_ids, doc_ids, values, iterations
 
 
 def _fields(lines: bytes, what: str) -> tuple[list[Any], str | bytes] | None:
@@ -165,6 +185,8 @@ def _repetition(source: Source) -> InputError:
 def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:
     """Return the file; fields are separated by one space, a run's tag is ``permed``."""
     lines = []
+    if isinstance(groups, SubtopicQrels):
+        return _write_subtopics(groups)
     for query_id, group in groups.items():
         _check_id(query_id, "query")
         for rank, (doc_id, value) in enumerate(group.items(), 1):
@@ -174,6 +196,17 @@ def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:
                 if what == "qrels"
                 else f"{query_id} Q0 {doc_id} {rank} {value!r} permed\n"
             )
+    return "".join(lines).encode()
+
+
+def _write_subtopics(qrels: SubtopicQrels) -> bytes:
+    lines = []
+    for query_id, judged in qrels.subtopics.items():
+        _check_id(query_id, "query")
+        for (doc_id, subtopic), grade in judged.items():
+            _check_id(doc_id, "document")
+            _check_id(subtopic, "subtopic")
+            lines.append(f"{query_id} {subtopic} {doc_id} {grade!r}\n")
     return "".join(lines).encode()
 
 

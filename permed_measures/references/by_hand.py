@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 from permed_measures.references.reference import (
     Computation,
@@ -170,23 +171,6 @@ def _set_ap(grades: Grades, ranking: list[str], params: Params) -> float:
     return _set_p(grades, ranking, {**params, "relative": False}) * _r(grades, ranking, params)
 
 
-def _is_judged_not_relevant(grades: Grades, doc_id: str, rel: float) -> bool:
-    """Whether somebody looked at it: a negative grade stands for a document of the pool that nobody judged."""
-    return doc_id in grades and 0 <= grades[doc_id] < rel
-
-
-def _bpref(grades: Grades, ranking: list[str], params: Params) -> float:
-    rel = params["rel"]
-    num_rel = len(_relevant(grades, rel))
-    num_not = sum(_is_judged_not_relevant(grades, doc_id, rel) for doc_id in grades)
-    total = 0.0
-    for place, doc_id in enumerate(ranking):
-        if _is_relevant(grades, doc_id, rel):
-            above = sum(_is_judged_not_relevant(grades, other, rel) for other in ranking[:place])
-            total += 1 - min(above, num_rel) / min(num_not, num_rel) if above else 1.0
-    return total / num_rel if num_rel else 0.0
-
-
 _EPSILON = 0.00001
 """What infAP adds to both kinds of judged documents, so that no estimate is 0/0."""
 
@@ -197,7 +181,7 @@ def _inf_ap(grades: Grades, ranking: list[str], params: Params) -> float:
     for place, doc_id in enumerate(ranking):
         if _is_relevant(grades, doc_id, rel):
             relevant = sum(_is_relevant(grades, other, rel) for other in ranking[:place])
-            judged = relevant + sum(_is_judged_not_relevant(grades, other, rel) for other in ranking[:place])
+            judged = relevant + _nonrelevant(grades, ranking[:place], rel)
             in_pool = sum(other in grades for other in ranking[:place])
             # of the documents above, those in the pool are relevant in the proportion of the judged ones
             expected = in_pool * (relevant + _EPSILON) / (judged + 2 * _EPSILON)
@@ -208,13 +192,8 @@ def _inf_ap(grades: Grades, ranking: list[str], params: Params) -> float:
 
 def _iprec(grades: Grades, ranking: list[str], params: Params) -> float:
     # trec_eval 9.0.8: 0.9 more, then the decimals are cut off (m_iprec_at_recall.c)
-    needed = int(params["recall"] * len(_relevant(grades, params["rel"])) + 0.9)
-    best = 0.0
-    for rank in range(1, len(ranking) + 1):
-        hits = sum(_is_relevant(grades, doc_id, params["rel"]) for doc_id in ranking[:rank])
-        if hits >= needed:
-            best = max(best, hits / rank)
-    return best
+    level = int(params["recall"] * len(_relevant(grades, params["rel"])) + 0.9)
+    return _interpolated(grades, ranking, level, params["rel"])
 
 
 def _num_rel(grades: Grades, ranking: list[str], params: Params) -> float:
@@ -227,6 +206,148 @@ def _num_q(grades: Grades, ranking: list[str], params: Params) -> float:  # noqa
 
 def _num_ret(grades: Grades, ranking: list[str], params: Params) -> float:
     return float(len(ranking) if params.get("rel") is None else _hits(grades, ranking, params))
+
+
+def _interpolated(grades: Grades, ranking: list[str], level: int, rel: float) -> float:
+    """Return the highest precision at any rank by which so many relevant documents are found."""
+    best = 0.0
+    for rank in range(1, len(ranking) + 1):
+        precision = _precision_at(grades, ranking, rank, rel)
+        if round(precision * rank) >= level:
+            best = max(best, precision)
+    return best
+
+
+def _half_up(exact: Fraction) -> int:
+    return math.floor(exact + Fraction(1, 2))
+
+
+def _iprec_nearest(grades: Grades, ranking: list[str], params: Params) -> float:
+    num_rel = len(_relevant(grades, params["rel"]))
+    # trec_eval multiplies doubles: 0.35 · 10 is 3.5 there, whatever 0.35 is exactly
+    return _interpolated(grades, ranking, _half_up(Fraction(params["recall"] * num_rel)), params["rel"])
+
+
+def _eleven_point_ap(grades: Grades, ranking: list[str], params: Params) -> float:
+    num_rel = len(_relevant(grades, params["rel"]))
+    total = 0.0
+    for recall in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
+        exact = recall * num_rel
+        level = _half_up(Fraction(exact)) if params["rounding"] == "nearest" else math.floor(exact + 0.9)
+        total += _interpolated(grades, ranking, level, params["rel"])
+    return total / 11
+
+
+def _rprec_mult(grades: Grades, ranking: list[str], params: Params) -> float:
+    rank = math.floor(params["multiple"] * len(_relevant(grades, params["rel"])) + 0.9)
+    return _precision_at(grades, ranking, rank, params["rel"]) if rank else 0.0
+
+
+def _relative_p(grades: Grades, ranking: list[str], params: Params) -> float:
+    most = min(params["cutoff"], len(_relevant(grades, params["rel"])))
+    return _hits(grades, ranking, params) / most if most else 0.0
+
+
+def _nonrelevant(grades: Grades, doc_ids: Iterable[str], rel: float) -> int:
+    return sum(doc_id in grades and 0 <= grades[doc_id] < rel for doc_id in doc_ids)
+
+
+def _bpref(grades: Grades, ranking: list[str], params: Params) -> float:
+    rel = params["rel"]
+    num_rel = len(_relevant(grades, rel))
+    total = 0.0
+    for place, doc_id in enumerate(ranking):
+        if _is_relevant(grades, doc_id, rel):
+            before = min(_nonrelevant(grades, ranking[:place], rel), num_rel)
+            total += 1 - before / min(_nonrelevant(grades, grades, rel), num_rel) if before else 1
+    return total / num_rel if num_rel else 0.0
+
+
+def _num_nonrel_judged_ret(grades: Grades, ranking: list[str], params: Params) -> float:
+    return float(_nonrelevant(grades, ranking, params["rel"]))
+
+
+def _utility(grades: Grades, ranking: list[str], params: Params) -> float:
+    if not ranking:
+        return 0.0
+    total = 0.0
+    for doc_id in {*ranking, *_relevant(grades, params["rel"])}:
+        relevant = _is_relevant(grades, doc_id, params["rel"])
+        total += params["rel_missed" if doc_id not in ranking else "rel_ret" if relevant else "nonrel_ret"]
+    return total
+
+
+def _bin_g(grades: Grades, ranking: list[str], params: Params) -> float:
+    num_rel = len(_relevant(grades, params["rel"]))
+    total = 0.0
+    for place, doc_id in enumerate(ranking):
+        if _is_relevant(grades, doc_id, params["rel"]):
+            others = sum(not _is_relevant(grades, before, params["rel"]) for before in ranking[:place])
+            total += 1 / math.log2(2 + others)
+    return total / num_rel if num_rel else 0.0
+
+
+def _gained(grades: Grades, ranking: list[str]) -> tuple[list[float], list[float]]:
+    """Return the grades of the list and of the ideal list; nothing is below 0."""
+    ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
+    return [float(max(grades.get(doc_id, 0), 0)) for doc_id in ranking], ideal
+
+
+def _g(grades: Grades, ranking: list[str], params: Params) -> float:  # noqa: ARG001  (the signature of every measure)
+    gains, ideal = _gained(grades, ranking)
+    total = 0.0
+    for rank, gain in enumerate(gains, 1):
+        possible = sum(max(ideal[place] if place < len(ideal) else 0, 1) for place in range(rank))
+        total += gain / math.log2(2 + possible - sum(gains[:rank]))
+    return total / sum(ideal) if ideal else 0.0
+
+
+def _r_ndcg(grades: Grades, ranking: list[str], params: Params) -> float:
+    if not _relevant(grades, params["rel"]):
+        return 0.0
+    gains, ideal = _gained(grades, ranking)
+    ends = [sum(gain >= grade for gain in ideal) for grade in set(ideal)]
+    if ends and len(ranking) >= len(ideal) + 2:  # m_Rndcg.c: not where one document follows
+        ends.append(len(ranking))
+    return sum(_dcg(gains, end) / _dcg(ideal, end) for end in ends) / len(ends) if ends else 0.0
+
+
+def _ndcg_rel(grades: Grades, ranking: list[str], params: Params) -> float:  # noqa: ARG001  (as above)
+    gains, ideal = _gained(grades, ranking)
+    values = [_dcg(gains, rank) / _dcg(ideal, rank) for rank, gain in enumerate(gains, 1) if gain]
+    missing = len(ideal) - len(values)
+    return (sum(values) + missing * _dcg(gains, None) / _dcg(ideal, None)) / len(ideal) if ideal else 0.0
+
+
+def _rbp(grades: Grades, ranking: list[str], params: Params) -> float:
+    total, chance = 0.0, 1.0
+    highest = max(1, *grades.values()) if grades else 1
+    for doc_id in _top(ranking, params):
+        grade = grades.get(doc_id, 0)
+        if params["rel"] is None:
+            total += chance * max(grade, 0) / highest
+        elif grade >= params["rel"]:
+            total += chance
+        chance *= params["p"]
+    return float((1 - params["p"]) * total)
+
+
+def _is_unjudged(grades: Grades, doc_id: str) -> bool:
+    return grades.get(doc_id, -1) < 0
+
+
+def _rbp_residual(grades: Grades, ranking: list[str], params: Params) -> float:
+    total, chance = 0.0, 1.0
+    for doc_id in ranking:
+        if _is_unjudged(grades, doc_id):
+            total += chance
+        chance *= params["p"]
+    # chance is now that of what comes after the end, which m_rbp_resid.c adds only to something
+    return float((1 - params["p"]) * total + chance) if total else 0.0
+
+
+def _unjudged(grades: Grades, ranking: list[str], params: Params) -> float:
+    return sum(_is_unjudged(grades, doc_id) for doc_id in _top(ranking, params)) / int(params["cutoff"])
 
 
 _MEASURES: dict[str, Callable[[Grades, list[str], Params], float]] = {
@@ -251,6 +372,21 @@ _MEASURES: dict[str, Callable[[Grades, list[str], Params], float]] = {
     "SetF": _set_f,
     "SetAP": _set_ap,
     "NumRet": _num_ret,
+    "BinG": _bin_g,
+    "ElevenPointAP": _eleven_point_ap,
+    "G": _g,
+    "GMAP": _ap,
+    "GMBpref": _bpref,
+    "IPrecNearest": _iprec_nearest,
+    "NumNonRelJudgedRet": _num_nonrel_judged_ret,
+    "RBP": _rbp,
+    "RBPResidual": _rbp_residual,
+    "RelativeP": _relative_p,
+    "RnDCG": _r_ndcg,
+    "RprecMult": _rprec_mult,
+    "Unjudged": _unjudged,
+    "Utility": _utility,
+    "nDCGRel": _ndcg_rel,
 }
 
 

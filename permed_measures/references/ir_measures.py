@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from copy import copy
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
+from permed_measures.references.pytrec_eval import own_evaluator
 from permed_measures.references.reference import (
     Computation,
     Params,
@@ -44,7 +47,10 @@ def _measure(name: str, params: Params) -> Any:  # noqa: ANN401  (a measure of i
 
 def _calculation(provider: str, measure: Any) -> Callable[[Qrels, Run], Values]:  # noqa: ANN401  (as above)
     def compute(qrels: Qrels, run: Run) -> Values:
-        evaluator = import_module("ir_measures.providers").registry[provider].evaluator([measure], dict(qrels))
+        asked = copy(import_module("ir_measures.providers").registry[provider])
+        if provider == "pytrec_eval" and asked.is_available():  # its own class, whatever is in its place
+            asked.pytrec_eval = SimpleNamespace(RelevanceEvaluator=own_evaluator())
+        evaluator = asked.evaluator([measure], dict(qrels))
         return {metric.query_id: float(metric.value) for metric in evaluator.iter_calc(dict(run))}
 
     return compute

@@ -6,8 +6,12 @@ precision at every rank and level, recall, or nDCG over fewer judgements.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 from permed_measures.references.reference import (
@@ -30,15 +34,28 @@ _BATCH = 256
 _Answers = dict[str, dict[str, float]]
 
 
+@cache
+def own_evaluator() -> Any:  # noqa: ANN401  (pytrec_eval's class, untyped)
+    """Return the class that pytrec_eval defines, also while another one is in its place; found once, and kept."""
+    in_place = import_module("pytrec_eval").RelevanceEvaluator
+    made_in_c = import_module("pytrec_eval_ext").RelevanceEvaluator
+    for found in made_in_c.__subclasses__():
+        if (found.__module__, found.__qualname__) == ("pytrec_eval", "RelevanceEvaluator"):
+            return found
+    msg = (
+        f"pytrec_eval.RelevanceEvaluator was replaced by {in_place!r}, and pytrec_eval's own class is gone; use "
+        "permed_measures.install_pytrec_eval(), or import permed_measures.RelevanceEvaluator before you replace it"
+    )
+    raise RuntimeError(msg)
+
+
 def _ask(qrels: Qrels, run: Run, names: Iterable[str], *, level: int = 1, judged_only: bool = False) -> _Answers:
     # trec_eval crashes on a query whose judgements are all negative: another document is judged not relevant there
     qrels = {
         query_id: {**judged, "\N{EMPTY SET}": 0} if judged and max(judged.values()) < 0 else judged
         for query_id, judged in qrels.items()
     }
-    evaluator = import_module("pytrec_eval").RelevanceEvaluator(
-        qrels, set(names), relevance_level=level, judged_docs_only_flag=judged_only
-    )
+    evaluator = own_evaluator()(qrels, set(names), relevance_level=level, judged_docs_only_flag=judged_only)
     answers: _Answers = evaluator.evaluate(run)
     return answers
 
@@ -225,6 +242,133 @@ def _num_ret(params: Params) -> Computation:
     return _binary("num_rel_ret", params)
 
 
+def _of_lists(name: str, params: Params) -> Computation:
+    """Ask for a measure that is 0/0 of an empty list: such lists are left out."""
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        return _binary(name, params).compute(qrels, {query_id: scores for query_id, scores in run.items() if scores})
+
+    return Computation(compute, how=name, refuses=_too_high)
+
+
+def _geometric(name: str, params: Params) -> Computation:
+    """Undo the logarithm of a geometric mean; its least value, that of 0.00001, is what trec_eval makes of 0."""
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        logarithms = _binary(name, params).compute(qrels, run)
+        return {q: 0.0 if value <= math.log(1e-5) else math.exp(value) for q, value in logarithms.items()}
+
+    return Computation(compute, how=f"exp({name})", refuses=_too_high)
+
+
+def _graded(name: str, rel: float = 1) -> Computation:
+    def compute(qrels: Qrels, run: Run) -> Values:
+        return {query_id: answer[name] for query_id, answer in _ask(qrels, run, [name], level=math.ceil(rel)).items()}
+
+    def refuses(qrels: Qrels, run: Run) -> str:
+        return _too_high(qrels, run) if whole_grades(qrels) else "pytrec_eval takes whole grades only"
+
+    return Computation(compute, how=name, refuses=refuses)
+
+
+def _utility(params: Params) -> Computation:
+    worth = params["rel_ret"], params["nonrel_ret"], params["rel_missed"]
+    if worth == (1, -1, 0):
+        return _of_lists("utility", params)
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        returned = {query_id: scores for query_id, scores in run.items() if scores}
+        answers = _ask_binary(qrels, returned, params, ["num_ret", "num_rel", "num_rel_ret"])
+        values = {}
+        for query_id, answer in answers.items():
+            found = answer["num_rel_ret"]
+            counts = found, answer["num_ret"] - found, answer["num_rel"] - found
+            values[query_id] = float(sum(each * count for each, count in zip(worth, counts, strict=True)))
+        return values
+
+    return Computation(compute, how="num_rel_ret, num_ret, num_rel", refuses=_too_high)
+
+
+def _marks(qrels: Qrels, run: Run, *, judged_only: bool = False) -> Iterator[tuple[str, list[bool]]]:
+    """Yield, for each query, whether the document at each rank has the grade 1: from precision at every rank."""
+    for batch in _batches(qrels, run):
+        names = [f"P_{rank}" for rank in range(1, max(map(len, batch.values()), default=1) + 1)]
+        for query_id, answer in _ask(qrels, batch, names, judged_only=judged_only).items():
+            found = [0, *(round(answer[name] * rank) for rank, name in enumerate(names, 1))]
+            yield query_id, [after > before for before, after in pairwise(found)]
+
+
+def _iprec_nearest(params: Params) -> Computation:
+    def compute(qrels: Qrels, run: Run) -> Values:
+        binary = _thresholded(qrels, params["rel"])
+        values: Values = {}
+        for query_id, marks in _marks(binary, run, judged_only=params["judged_only"]):
+            exact = Decimal(params["recall"] * sum(grade == 1 for grade in binary[query_id].values()))
+            level = int(exact.to_integral_value(ROUND_HALF_UP))
+            precisions = [sum(marks[:rank]) / rank for rank in range(1, len(marks) + 1) if sum(marks[:rank]) >= level]
+            values[query_id] = max(precisions, default=0.0)
+        return values
+
+    return Computation(compute, how="P at every rank", refuses=_too_high)
+
+
+def _eleven_point(params: Params) -> Computation:
+    if params["rounding"] == "up":
+        return _of_lists("11pt_avg", params)
+    parts = [_iprec_nearest({**params, "recall": tenths / 10, "judged_only": False}) for tenths in range(11)]
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        found = [part.compute(qrels, run) for part in parts]
+        return {query_id: sum(values[query_id] for values in found) / 11 for query_id in found[0]}
+
+    return Computation(compute, how="P at every rank", refuses=_too_high)
+
+
+def _rbp(params: Params) -> Computation:
+    """Sum the steps between levels that a grade is made of, and what each of them gains."""
+    p, rel, cutoff = params["p"], params["rel"], cutoff_of(params)
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        grades = {grade for judged in qrels.values() for grade in judged.values() if grade > 0}
+        levels = [rel] if rel is not None else sorted(grades)
+        values = {query_id: 0.0 for query_id in run if qrels.get(query_id)}
+        below: float = 0
+        for level in levels:
+            for query_id, marks in _marks(_thresholded(qrels, level), run):
+                step = 1 if rel is not None else (level - below) / max(1, *qrels[query_id].values())
+                chances = [p**place for place, mark in enumerate(marks[:cutoff]) if mark]
+                values[query_id] += (1 - p) * step * sum(chances)
+            below = level
+        return values
+
+    def refuses(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
+        found = len({grade for judged in qrels.values() for grade in judged.values()})
+        many = rel is None and found > _MAX_LEVELS
+        return f"{found} different grades: more than {_MAX_LEVELS} passes of pytrec_eval" if many else ""
+
+    return Computation(compute, how="P at every rank and grade", refuses=refuses)
+
+
+def _unjudged(value: Callable[[list[bool]], float]) -> Computation:
+    """Compute something from the marks of a list's judged documents, told by precision where all of them are wanted."""
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        judged = {q: {d: int(grade >= 0) for d, grade in of_query.items()} for q, of_query in qrels.items()}
+        return {query_id: value(marks[: len(run[query_id])]) for query_id, marks in _marks(judged, run)}
+
+    return Computation(compute, how="P of all judged documents")
+
+
+def _rbp_residual(params: Params) -> Computation:
+    p = params["p"]
+
+    def value(judged: list[bool]) -> float:
+        known = (1 - p) * sum(p**place for place, mark in enumerate(judged) if mark)
+        return 0.0 if all(judged) else 1 - known
+
+    return _unjudged(value)
+
+
 _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "GWAP": _gwap,
     "Coverage": _coverage,
@@ -247,6 +391,21 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "NumRet": _num_ret,
     "NumRel": lambda p: _binary("num_rel", p, always=True),
     "NumQ": lambda p: _binary("num_q", p),
+    "BinG": lambda p: _binary("binG", p),
+    "ElevenPointAP": _eleven_point,
+    "G": lambda _: _graded("G"),
+    "GMAP": lambda p: _geometric("gm_map", p),
+    "GMBpref": lambda p: _geometric("gm_bpref", p),
+    "IPrecNearest": _iprec_nearest,
+    "NumNonRelJudgedRet": lambda p: _binary("num_nonrel_judged_ret", p),
+    "RBP": _rbp,
+    "RBPResidual": _rbp_residual,
+    "RelativeP": lambda p: _binary(f"relative_P_{p['cutoff']}", p),
+    "RnDCG": lambda p: _graded("Rndcg", p["rel"]),
+    "RprecMult": lambda p: _of_lists(f"Rprec_mult_{p['multiple']:.2f}", p),
+    "Unjudged": lambda p: _unjudged(lambda judged: judged[: p["cutoff"]].count(False) / p["cutoff"]),
+    "Utility": _utility,
+    "nDCGRel": lambda _: _graded("ndcg_rel"),
 }
 
 

@@ -70,6 +70,14 @@ def rank_run(run: nw.LazyFrame[Any], depth: int | None, counted: tuple[int, int]
     return ranked if depth is None else ranked.filter(nw.col(RANK) <= depth)
 
 
+def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
+    """Return the highest scores of each query, and more where some are equal: query and score."""
+    if run.implementation.is_duckdb() and number <= _MOST_BEST:
+        return _lazy(nw.to_native(run).aggregate(f"{QUERY}, unnest(max({SCORE}, {number})) AS {SCORE}", QUERY))
+    best = _best_in_polars(run, number) if run.implementation.is_polars() else _best(run, number)
+    return best.select(QUERY, SCORE)
+
+
 def _best(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
     better = nw.col(SCORE).rank("min", descending=True).over(QUERY)
     return run.with_columns(better.alias(RANK)).filter(nw.col(RANK) <= depth).drop(RANK)

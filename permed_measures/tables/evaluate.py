@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from permed_measures.errors import ParamError
 from permed_measures.evaluate import Plan, choose
 from permed_measures.measures import own
 from permed_measures.profiles import Profile
+from permed_measures.ranking import Order
 from permed_measures.tables.engines import rank_run, with_plain_names
 from permed_measures.tables.inputs import (
     DUPLICATES,
@@ -22,14 +24,15 @@ from permed_measures.tables.inputs import (
     as_table,
     check_choice,
     check_same_kind,
+    in_32_bits,
     is_nan_score,
     without_duplicates,
 )
-from permed_measures.tables.inspection import TableFacts, check, check_grades, inspect
+from permed_measures.tables.inspection import TableFacts, check, check_grades, count_ties, inspect
 from permed_measures.tables.ranking_table import DOC, QUERY, SCORE, RankingTable, queries_of
 from permed_measures.tables.standard import STANDARD, arguments
 
-_BELOW_FLOAT32 = -1e300
+_LOWEST = -sys.float_info.max
 _TOO_LONG = 2**53
 
 
@@ -41,6 +44,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
+    order: Order = "float32",
     duplicates: str = "error",
     nan_scores: str = "error",
     row_order: str | None = None,
@@ -58,8 +62,8 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     keep the ``'first'`` by the column ``row_order`` (rows of Polars and pandas have an order without). ``nan_scores``
     may be an ``'error'``, be ``'drop'``ped, or stand ``'last'``. ``check_input=False`` leaves out the check, which
     reads both tables: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
-    ``min_relevance`` and ``queries`` are as of :func:`~permed_measures.evaluate`; where means run over other queries
-    than rows are there, a value is null.
+    ``min_relevance``, ``queries`` and ``order`` are as of :func:`~permed_measures.evaluate`; where means run over other
+    queries than rows are there, a value is null.
 
     >>> import polars
     >>> qrels = polars.DataFrame({"query_id": ["p", "q", "q"], "doc_id": ["a", "a", "b"], "relevance": [1, 2, 1]})
@@ -74,6 +78,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
         profile=profile,
         min_relevance=min_relevance,
         queries=queries,
+        order=order,
         duplicates=duplicates,
         nan_scores=nan_scores,
         row_order=row_order,
@@ -119,6 +124,7 @@ class Pipeline:
         profile: str | Path | Profile | None = None,
         min_relevance: float | None = None,
         queries: str | None = None,
+        order: Order = "float32",
         duplicates: str = "error",
         nan_scores: str = "error",
         row_order: str | None = None,
@@ -130,15 +136,15 @@ class Pipeline:
         check_choice("duplicates", duplicates, DUPLICATES)
         check_choice("nan_scores", nan_scores, NAN_SCORES)
         labels, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
-        plan = Plan(list(labels), rel)
+        plan = Plan(list(labels), rel, order)
         if row_order is not None and duplicates != "first":
             msg = f"row_order={row_order!r} is for duplicates='first'; duplicates={duplicates!r} asks for no order"
             raise ParamError(msg)
         in_order = duplicates == "first"
         named = places or {}
-        order: dict[str, Any] = {"row_order": row_order, "in_order": in_order}
-        judged = as_table(qrels, "qrels", qrels_columns, place=named.get("qrels"), **order)
-        returned = as_table(run, "run", run_columns, place=named.get("run"), **order)
+        ordered: dict[str, Any] = {"row_order": row_order, "in_order": in_order}
+        judged = as_table(qrels, "qrels", qrels_columns, place=named.get("qrels"), **ordered)
+        returned = as_table(run, "run", run_columns, place=named.get("run"), **ordered)
         if in_order and judged.row_order is None and returned.row_order is None:
             none = "rows of these tables have no order" if row_order is None else f"neither table has {row_order!r}"
             msg = (
@@ -186,11 +192,8 @@ class Pipeline:
     def _totals(self, query_sets: set[str]) -> nw.LazyFrame[Any]:
         """Join, order and sum: one row per query."""
         judged = self.table.judged_columns(without_duplicates(self.qrels, self.duplicates))
-        returned = self._with_nan_placed()
-        judged_part = returned
-        if self.facts is None or self.facts.only_run:
-            # logs hold far more queries than anybody judges: the others need no ranks
-            judged_part = returned.join(queries_of(self.qrels.rows), on=QUERY, how="semi")
+        returned = self._with_nan_placed(self.plan.order)
+        judged_part = self._of_judged_queries(returned)
         counted = None
         if self.facts is not None and self.duplicates == "error":  # rows grouped for duplicates are not read twice
             counted = self.facts.run_rows, self.facts.judged_queries - self.facts.missing
@@ -199,23 +202,38 @@ class Pipeline:
         totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"))
         return totals if query_sets == {"qrels"} else _with_query_sets(totals, returned, query_sets)
 
-    def _with_nan_placed(self) -> nw.LazyFrame[Any]:
-        """Return the run without scores that are NaN, or with numbers for them."""
-        if self.nan_scores == "error":
-            return self.run.rows
-        rows = self.run.unknown_rows
+    def _of_judged_queries(self, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        """Leave out other queries: logs hold far more of them than anybody judges, and they need no ranks."""
+        if self.facts is not None and not self.facts.only_run:
+            return rows
+        return rows.join(queries_of(self.qrels.rows), on=QUERY, how="semi")
+
+    def _with_nan_placed(self, order: Order) -> nw.LazyFrame[Any]:
+        """Return the run, compared so precisely, without scores that are NaN, or with numbers for them."""
+        rows = self.run.rows if self.nan_scores == "error" else self.run.unknown_rows
         if self.nan_scores == "drop":
-            return rows.filter(~is_nan_score(rows))
+            rows = rows.filter(~is_nan_score(rows))
+        if order == "float32":
+            rows = rows.with_columns(in_32_bits(nw.col(SCORE)).alias(SCORE))
+        if self.nan_scores != "last":
+            return rows
         score = nw.col(SCORE).cast(nw.Float64)  # where there is room for one score below all of 32 bits
-        lowest = nw.when(score == float("-inf")).then(_BELOW_FLOAT32).otherwise(score)
+        lowest = nw.when(score == float("-inf")).then(_LOWEST).otherwise(score)
         return rows.with_columns(nw.when(is_nan_score(rows)).then(float("-inf")).otherwise(lowest).alias(SCORE))
+
+    def ties(self, depth: int | None, *, whole_run: bool) -> tuple[int, int]:
+        """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats."""
+        rows = self._with_nan_placed("float64")
+        if not whole_run:
+            rows = self._of_judged_queries(rows)
+        return count_ties(without_duplicates(replace(self.run, rows=rows), self.duplicates), depth)
 
     @property
     def kept(self) -> nw.LazyFrame[Any] | None:
         """The rows of the run that are ranked; None where that is all of them."""
         if self.duplicates == "error" and self.nan_scores != "drop":
             return None
-        return without_duplicates(replace(self.run, rows=self._with_nan_placed()), self.duplicates)
+        return without_duplicates(replace(self.run, rows=self._with_nan_placed("float64")), self.duplicates)
 
 
 def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:

@@ -17,12 +17,13 @@ from permed_measures.inputs import as_qrels, as_run
 from permed_measures.measures.base import canonical
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import Profile
-from permed_measures.ranking import order
+from permed_measures.ranking import Order
+from permed_measures.ranking import order as in_order
 from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
-from permed_measures.tables.inspection import TableFacts, check, inspect
-from permed_measures.tables.ranking_table import GRADE
+from permed_measures.tables.inspection import TableFacts, check, inspect, some_queries
+from permed_measures.tables.ranking_table import GRADE, QUERY, queries_of
 from permed_measures.tables.sessions import Session
 
 
@@ -35,6 +36,7 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
+    order: Order = "float32",
     duplicates: str = "error",
     nan_scores: str = "error",
     qrels_columns: tuple[str, str, str] | None = None,
@@ -57,6 +59,7 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
             profile=profile,
             min_relevance=min_relevance,
             queries=queries,
+            order=order,
             duplicates=duplicates,
             nan_scores=nan_scores,
             qrels_columns=qrels_columns,
@@ -69,7 +72,8 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
         pipeline.facts = facts
         check(facts, settled=pipeline.settled, places=named)
         _check_grades(pipeline, named["qrels"])
-        return _evaluation(pipeline, facts, depth, named["run"], by_query=by_query)
+        ties = pipeline.ties(depth, whole_run=whole_run)
+        return _evaluation(pipeline, facts, ties, named["run"], by_query=by_query)
 
 
 def _check_grades(pipeline: Pipeline, place: str) -> None:
@@ -96,61 +100,68 @@ def _scored(source: Any) -> Mapping[str, Mapping[str, float]]:  # noqa: ANN401  
     scored: dict[str, Mapping[str, float]] = {}
     for query_id, returned in as_run(source).items():
         if isinstance(returned, Mapping):
-            order(returned)
+            in_order(returned)
             scored[query_id] = returned
         else:
             scored[query_id] = {doc_id: float(-place) for place, doc_id in enumerate(returned)}
     return scored
 
 
-def _evaluation(pipeline: Pipeline, facts: TableFacts, depth: int | None, run: str, *, by_query: bool) -> Evaluation:
-    table = pipeline.table
-    lowest = 1 if pipeline.rel is None else pipeline.rel
-    more = {
-        "hits": table.sum_hits(1, table.within(depth)),
-        "nothing": table.where((table.sum_judged(1, table.grade >= lowest) == 0) & (nw.col("judged") > 0), 1),
-    }
-    frame = pipeline.plain_values(**more)
-    query, *measured, hits, nothing = frame.collect_schema().names()
+def _evaluation(
+    pipeline: Pipeline, facts: TableFacts, ties: tuple[int, int], run: str, *, by_query: bool
+) -> Evaluation:
+    table, depth = pipeline.table, pipeline.plan.deepest_cutoff
+    frame = pipeline.plain_values(hits=table.sum_hits(1, table.within(depth)))
+    query, *measured, hits = frame.collect_schema().names()
     columns_by_query: dict[Measure, dict[str, float]] = {}
     if by_query:
         rows = fetch(frame.sort(query))
         for place, measure in enumerate(pipeline.labels, 1):
             columns_by_query[measure] = {row[0]: row[place] for row in rows if row[place] is not None}
         means = [_mean(column.values()) for column in columns_by_query.values()]
-        judged, without = (math.fsum(row[place] for row in rows) for place in (-2, -1))
+        judged = math.fsum(row[-1] for row in rows)
     else:
-        sums = [nw.col(name).sum() for name in (hits, nothing)]
-        ((*means, judged, without),) = fetch(frame.select(*[nw.col(name).mean() for name in measured], *sums))
+        ((*means, judged),) = fetch(frame.select(*[nw.col(name).mean() for name in measured], nw.col(hits).sum()))
     if all(mean is None for mean in means):
         counts = f"the qrels hold {facts.judged_queries:,} queries, {facts.missing:,} of them are not in the run"
         msg = f"no query to evaluate: {counts}, which holds {facts.only_run:,} others; are the query ids written alike?"
         raise InputError(msg, path=run)
-    basis = Basis(
-        only_run=Queries(facts.only_run),
-        missing=Queries(facts.missing),
-        nothing_relevant=Queries(int(without or 0)),
-        never_meet=facts.missing == facts.judged_queries,
-        lowest_relevant=lowest,
-        min_relevance=pipeline.rel,
-        query_sets=set(pipeline.query_sets.values()),
-        depth=depth,
-        returned=facts.looked_at,
-        judged=int(judged or 0),
-        measures=list(pipeline.labels),
-        highest=_highest_grade(pipeline),
-        top_grade=None if pipeline.profile is None else pipeline.profile.top_grade,
-    )
     return Evaluation(
         means={
             measure: float("nan") if mean is None else float(mean)
             for measure, mean in zip(pipeline.labels, means, strict=True)
         },
         labels=pipeline.labels,
-        notes=basis.notes(),
+        notes=_basis(pipeline, facts, ties, int(judged or 0)).notes(),
         columns=columns_by_query,
         profile=pipeline.profile,
         min_relevance=pipeline.rel,
+        order=pipeline.plan.order,
+    )
+
+
+def _basis(pipeline: Pipeline, facts: TableFacts, ties: tuple[int, int], judged: int) -> Basis:
+    lowest = 1 if pipeline.rel is None else pipeline.rel
+    in_qrels, in_run = queries_of(pipeline.qrels.rows), queries_of(pipeline.run.rows)
+    best = pipeline.qrels.rows.group_by(QUERY).agg(nw.col(GRADE).max())
+    single, double = ties
+    return Basis(
+        only_run=some_queries(in_run.join(in_qrels, on=QUERY, how="anti")) if facts.only_run else Queries(0),
+        missing=some_queries(in_qrels.join(in_run, on=QUERY, how="anti")) if facts.missing else Queries(0),
+        nothing_relevant=some_queries(best.filter(nw.col(GRADE) < lowest)),
+        never_meet=facts.missing == facts.judged_queries,
+        lowest_relevant=lowest,
+        min_relevance=pipeline.rel,
+        query_sets=set(pipeline.query_sets.values()),
+        depth=pipeline.plan.deepest_cutoff,
+        returned=facts.looked_at,
+        judged=judged,
+        tied=single if pipeline.plan.order == "float32" else double,
+        nearly_tied=single - double,
+        order=pipeline.plan.order,
+        measures=list(pipeline.labels),
+        highest=_highest_grade(pipeline),
+        top_grade=None if pipeline.profile is None else pipeline.profile.top_grade,
     )
 
 

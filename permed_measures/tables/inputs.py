@@ -86,7 +86,7 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
     kept = [
         nw.col(plain[query]).cast(nw.String).alias(QUERY),
         nw.col(plain[doc]).cast(nw.String).alias(DOC),
-        (_score(plain[value]) if what == "run" else nw.col(plain[value]).cast(nw.Float64)).alias(_KINDS[what][2]),
+        nw.col(plain[value]).cast(nw.Float64).alias(_KINDS[what][2]),
     ]
     if row_order is not None:
         kept.append(nw.col(plain[row_order]).alias("row_order"))
@@ -140,9 +140,8 @@ def _is_id(dtype: Any) -> bool:  # noqa: ANN401  (a Narwhals type)
     return dtype.is_integer() or dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
-def _score(name: str) -> nw.Expr:
-    """Return the score as a 32-bit float, as everywhere."""
-    score = nw.col(name).cast(nw.Float64)
+def in_32_bits(score: nw.Expr) -> nw.Expr:
+    """Return a 64-bit score as a 32-bit one, infinite where it is too large."""
     above = (score >= _FLOAT32_LIMIT) & ~score.is_nan()  # to some engines NaN is the greatest number
     below = (score <= -_FLOAT32_LIMIT) & ~score.is_nan()
     in_range = nw.when(above).then(float("inf")).otherwise(nw.when(below).then(float("-inf")).otherwise(score))

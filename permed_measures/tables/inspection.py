@@ -12,10 +12,10 @@ from ir_measures import Measure
 from permed_measures.errors import InputError
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, canonical
-from permed_measures.notes import Queries
-from permed_measures.tables.engines import HASH, fetch, with_hashes
-from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, is_nan_score
-from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, queries_of
+from permed_measures.notes import NAMED, Queries
+from permed_measures.tables.engines import HASH, fetch, highest_scores, with_hashes
+from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, in_32_bits, is_nan_score
+from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, queries_of, with_one
 
 _NAMED = 3
 _ADVICE = {
@@ -149,6 +149,38 @@ def inspect(
         looked_at=both["looked_at"],
         faults=tuple(faults),
     )
+
+
+def count_ties(rows: nw.LazyFrame[Any], depth: int | None) -> tuple[int, int]:
+    """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats.
+
+    ``rows`` holds 64-bit scores, and no NaN.
+    """
+    top = rows.select(QUERY, SCORE) if depth is None else highest_scores(rows, depth + 1)
+    ranked = with_one(top).with_columns(
+        place=nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=SCORE),
+        above=nw.col(SCORE).shift(-1).over(QUERY, order_by=SCORE),
+        below=nw.col(SCORE).shift(1).over(QUERY, order_by=SCORE),
+    )
+    if depth is not None:
+        ranked = ranked.filter(nw.col("place") <= depth)
+    double = [nw.col(name) for name in (SCORE, "above", "below")]
+    score, above, below = double
+    score32, above32, below32 = map(in_32_bits, double)
+    counts = _one_row(
+        ranked.with_columns(
+            single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
+            double=nw.when((score == above) | (score == below)).then(1).otherwise(0),
+        ).select(nw.col("single", "double").sum())
+    )
+    return counts["single"], counts["double"]
+
+
+def some_queries(rows: nw.LazyFrame[Any]) -> Queries:
+    """Count the queries of some rows, and name the first by id."""
+    queries = queries_of(rows)
+    number = _one_row(with_one(queries).select(nw.col(ONE).sum()))[ONE]
+    return Queries(number, tuple(query for (query,) in fetch(queries.sort(QUERY).head(NAMED))) if number else ())
 
 
 def _at_most(length: nw.Expr, depth: int | None) -> nw.Expr:

@@ -11,6 +11,7 @@ from ir_measures import Measure
 
 from permed_measures.errors import HostError, ParamError, did_you_mean, require
 from permed_measures.profiles import Profile
+from permed_measures.ranking import Order
 from permed_measures.tables.evaluate import Pipeline, evaluate_tables, table_means
 from permed_measures.tables.inputs import check_choice
 from permed_measures.tables.inspection import faulty_rows
@@ -30,6 +31,7 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     queries: str | None = None,
+    order: Order = "float32",
     duplicates: str = "error",
     qrels: str = "qrels",
     run: str = "run",
@@ -55,7 +57,7 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
             raise ParamError(msg)
     judged, returned = _unbound(ibis, qrels, qrels_columns), _unbound(ibis, run, run_columns)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries}
-    options |= {"qrels_columns": qrels_columns, "run_columns": run_columns}
+    options |= {"order": order, "qrels_columns": qrels_columns, "run_columns": run_columns}
     if part == "check" and measures is None and profile is None:
         measures = "P@1"  # defined for every grade
     if part == "check":
@@ -64,7 +66,7 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     values = evaluate_tables(judged, returned, measures, duplicates=duplicates, check_input=False, **options)
     names = list(values.columns)[1:]
     rows = "one row per query" if part == "values" else "one row"
-    head = [f"{' '.join(names)} (permed_measures): {rows}", *_warnings(dialect)]
+    head = [f"{' '.join(names)} (permed_measures): {rows}", *_warnings(dialect, order)]
     if duplicates == "error":
         head.append("Duplicates, NaN and grades off the scale are not looked for here: to_sql(part='check') does that.")
     return _written(ibis, values if part == "values" else table_means(values), dialect, head)
@@ -89,9 +91,9 @@ def _check_dialect(ibis: Any, dialect: str) -> None:  # noqa: ANN401  (Ibis's)
         raise ParamError(msg)
 
 
-def _warnings(dialect: str) -> list[str]:
+def _warnings(dialect: str, order: Order) -> list[str]:
     warnings = []
-    if dialect in _NO_32_BIT:
+    if dialect in _NO_32_BIT and order == "float32":
         warnings.append(
             f"{dialect} has no 32-bit numbers: scores that differ only beyond them are ties elsewhere, not here."
         )

@@ -1,0 +1,5 @@
+"""Binary G."""
+
+from compat.case import cases
+
+CASES = cases("BinG", "", "rel=2", "rel=6.5", cutoffs=(None,))

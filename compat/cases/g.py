@@ -1,0 +1,5 @@
+"""G."""
+
+from compat.case import cases
+
+CASES = cases("G", "", cutoffs=(None,))

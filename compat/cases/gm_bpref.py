@@ -1,0 +1,5 @@
+"""Bpref with a geometric mean."""
+
+from compat.case import cases
+
+CASES = cases("GMBpref", "", "rel=2", "rel=6.5", cutoffs=(None,))

@@ -1,0 +1,5 @@
+"""AP with a geometric mean."""
+
+from compat.case import cases
+
+CASES = cases("GMAP", "", "rel=2", "rel=6.5", cutoffs=(None,))

@@ -1,0 +1,5 @@
+"""nDCG averaged over the relevant documents."""
+
+from compat.case import cases
+
+CASES = cases("nDCGRel", "", cutoffs=(None,))

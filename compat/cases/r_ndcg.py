@@ -1,0 +1,5 @@
+"""nDCG at R levels."""
+
+from compat.case import cases
+
+CASES = cases("RnDCG", "", "rel=2", "rel=6.5", cutoffs=(None,))

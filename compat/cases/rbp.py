@@ -1,0 +1,8 @@
+"""Rank-biased precision."""
+
+from compat.case import cases
+
+CASES = [
+    *cases("RBP", "", "rel=2", "p=0.9"),
+    *cases("RBP", "rel=3, p=0.5", cutoffs=(5, None)),
+]

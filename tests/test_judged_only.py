@@ -1,0 +1,135 @@
+"""judged_only is trec_eval -J: neither unjudged documents nor those of a negative grade are in the list."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import ir_measures
+import polars as pl
+import pytest
+import pytrec_eval
+
+from permed_measures import RelevanceEvaluator, evaluate, evaluate_tables, parse
+from permed_measures.explanation import explain
+from permed_measures.measures import own
+from permed_measures.references import REFERENCES
+from permed_measures.tables import known_measures
+from permed_measures.verify import verify
+
+TREC_NAMES = {
+    "P@1": "P_1",
+    "P@3": "P_3",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "AP": "map",
+    "AP@2": "map_cut_2",
+    "nDCG": "ndcg",
+    "nDCG@3": "ndcg_cut_3",
+    "R@2": "recall_2",
+    "SetAP": "set_map",
+    "SetF": "set_F",
+    "SetP": "set_P",
+    "SetP(relative=True)": "set_relative_P",
+    "Success@1": "success_1",
+    "IPrec@0.0": "iprec_at_recall_0.00",
+    "IPrec@0.5": "iprec_at_recall_0.50",
+}
+EXP = "nDCG(dcg='exp-log2',judged_only=True)@3"
+GAINS = {1: 3, 2: -1, -1: 2}
+PEERS = {"D0": -1, "D1": 1, "D3": 2, "D4": 1}, ["D0", "D2", "D3", "D1", "D4"]
+
+
+def judged_only(name, **more):
+    measure = parse(name)
+    rel = {"rel": more["rel"]} if "rel" in measure.SUPPORTED_PARAMS and "rel" in more else {}
+    return measure(judged_only=True, **rel)
+
+
+def some_data(seed):
+    rng = random.Random(seed)
+    qrels, run = {}, {}
+    for number in range(60):
+        docs = [f"d{n}" for n in range(rng.randint(1, 12))]
+        grades = {doc: rng.choice([-2, -1, -1, 0, 0, 1, 2, 3]) for doc in docs if rng.random() < 0.7}
+        qrels[f"q{number}"] = {**grades, "never returned": 0}  # pytrec_eval ends the process on negative grades alone
+        run[f"q{number}"] = {doc: float(rng.randint(0, 4)) for doc in docs if rng.random() < 0.8} or {"x": 1.0}
+    return qrels, run
+
+
+def test_every_measure_that_has_the_parameter_is_here():
+    names = {measure.NAME for name, measure in ir_measures.measures.registry.items() if measure_has_it(measure)}
+    assert {parse(name).NAME for name in TREC_NAMES} == names
+
+
+def measure_has_it(measure):
+    of_subtopics = {known.NAME for known in ir_measures.providers.registry["pyndeval"].SUPPORTED_MEASURES}
+    return "judged_only" in measure.SUPPORTED_PARAMS and measure.NAME not in of_subtopics
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rel", [1, 2])
+def test_it_is_the_flag_of_pytrec_eval(seed, rel):
+    qrels, run = some_data(seed)
+    measures = {name: judged_only(name, rel=rel) for name in TREC_NAMES}
+    ours = evaluate(qrels, run, list(measures.values()))
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_NAMES.values()), rel, judged_docs_only_flag=True)
+    values = theirs.evaluate(run)
+    for name, measure in measures.items():
+        wanted = {query_id: values[query_id][TREC_NAMES[name]] for query_id in run}
+        wanted = {query_id: 0.0 if math.isnan(value) else value for query_id, value in wanted.items()}  # IPrec: 0/0
+        assert ours.columns[measure] == pytest.approx(wanted, abs=1e-12), name
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("dcg", ["log2", "exp-log2"])
+@pytest.mark.parametrize("gains", [{}, GAINS])
+def test_gains_come_before_it(seed, dcg, gains):
+    qrels, run = some_data(seed)
+    gain = (lambda grade: grade) if dcg == "log2" else (lambda grade: 2**grade - 1 if grade > 0 else grade)
+    mapped = {q: {doc: gain(gains.get(grade, grade)) for doc, grade in grades.items()} for q, grades in qrels.items()}
+    theirs = pytrec_eval.RelevanceEvaluator(mapped, {"ndcg_cut_3"}, judged_docs_only_flag=True).evaluate(run)
+    measure = ir_measures.nDCG(dcg=dcg, judged_only=True, **({"gains": gains} if gains else {})) @ 3
+    wanted = {query_id: values["ndcg_cut_3"] for query_id, values in theirs.items()}
+    assert evaluate(qrels, run, measure).columns[measure] == pytest.approx(wanted, abs=1e-12)
+    by_hand = verify(qrels, run, [measure], references={"by_hand": REFERENCES["by_hand"]})
+    assert [check.verdict for check in by_hand.checks] == ["agrees"]
+    assert by_table(qrels, run, measure) == pytest.approx(wanted, abs=1e-12)
+
+
+def by_table(qrels, run, measure):
+    tables = [
+        pl.DataFrame(
+            [(query_id, *pair) for query_id, of_query in grid.items() for pair in of_query.items()],
+            schema=["query_id", "doc_id", value],
+            orient="row",
+        )
+        for grid, value in ((qrels, "relevance"), (run, "score"))
+    ]
+    found = evaluate_tables(*tables, measure)
+    return dict(zip(found["query_id"], found[str(measure)], strict=True))
+
+
+@pytest.mark.parametrize("name", [*TREC_NAMES, "nDCG(dcg='exp-log2')@3"])
+def test_tables_and_the_definition_agree(name):
+    measure = judged_only(name)
+    qrels, run = some_data(7)
+    wanted = evaluate(qrels, run, measure).columns[measure]
+    if (own(measure) or measure).NAME in known_measures():
+        assert by_table(qrels, run, measure) == pytest.approx(wanted, abs=1e-12)
+    checks = verify(qrels, run, [measure], references={"by_hand": REFERENCES["by_hand"]}).checks
+    assert {check.verdict for check in checks} <= {"agrees", "no such measure"}
+
+
+def test_one_list_in_arithmetic():
+    qrels, run = {"q": PEERS[0]}, {"q": PEERS[1]}
+    means = evaluate(qrels, run, "AP(judged_only=True) RR(judged_only=True) nDCG(judged_only=True)@4").means
+    assert list(means.values()) == [1.0, 1.0, 1.0]  # D3 D1 D4 are left
+    flag = RelevanceEvaluator(qrels, {"map", "gwmap"}, judged_docs_only_flag=True)
+    assert flag.evaluate(run) == {"q": {"map": 1.0, "gwmap": pytest.approx((1 / 2 + 1 + 1 / 2) / 3)}}
+
+
+def test_explain_removes_them_too():
+    qrels, run = {"q": PEERS[0]}, {"q": {doc: -float(place) for place, doc in enumerate(PEERS[1])}}
+    walk = explain(qrels, run, a="AP(judged_only=True)", b="AP").waterfall
+    assert walk.values == (pytest.approx(1.0), pytest.approx((1 / 3 + 2 / 4 + 3 / 5) / 3))
