@@ -12,7 +12,7 @@ import pytest
 from permed_measures import InputError, compare, evaluate, large_runs, large_trec, rank
 from permed_measures.gate import gate
 from permed_measures.ranking import order
-from permed_measures.references.reference import as_float32, trec_order
+from permed_measures.references.reference import trec_order
 from permed_measures.verify import as_scores
 
 
@@ -99,7 +99,8 @@ def _file(tmp_path, run):
 
 @pytest.mark.parametrize("size", [0.0009, 0.09, 1.1, 9.5, 99, 1023, 8193, 99_999, 524_289, 8_388_609])
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_near_ties_at_the_cut_are_all_looked_at(tmp_path, size, sign):
+@pytest.mark.parametrize("by", ["float32", "float64"])
+def test_near_ties_at_the_cut_are_all_looked_at(tmp_path, size, sign, by):
     """As 32-bit floats many are equal; what a bound leaves out must stand below all that is kept."""
     chance = random.Random(str(size))
     step = 2.0 ** (math.floor(log2(size)) - 23)
@@ -107,18 +108,19 @@ def test_near_ties_at_the_cut_are_all_looked_at(tmp_path, size, sign):
     for query in range(40):
         scores = [f"{sign}{size + chance.uniform(0, 4) * step:.9f}" for _ in range(30)]
         run[f"q{query}"] = {f"d{number}": score for number, score in enumerate(scores)}
-    found = {top.query_id: top for top in large_trec.tops(_file(tmp_path, run), 5)}
+    found = {top.query_id: top.documents for top in large_trec.tops(_file(tmp_path, run), 5, by)}
     for query, written in run.items():
         scores = {doc_id: float(score) for doc_id, score in written.items()}
-        expected = [(as_float32(scores[doc_id]), doc_id) for doc_id in trec_order(scores)[:5]]
-        assert found[query].documents == expected
+        exact = sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
+        assert found[query] == (trec_order(scores) if by == "float32" else exact)[:5]
 
 
 @pytest.mark.parametrize("depth", [2, 5, None])
-def test_negative_zero_is_zero_in_large_files(tmp_path, depth):
+@pytest.mark.parametrize("by", ["float32", "float64"])
+def test_negative_zero_is_zero_in_large_files(tmp_path, depth, by):
     pytest.importorskip("duckdb", reason="the extra cli is not installed")
     run = {"q": {"a": -0.0, "b": 0.0, "c": -0.0, "d": 0.0, "e": 1.0}}
     qrels = {"q": {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}}
     with mock.patch.object(large_runs, "_top_of_trec", return_value=None):
-        found = large_runs.rankings(_file(tmp_path, run), qrels, depth, large=0)
+        found = large_runs.rankings(_file(tmp_path, run), qrels, depth, large=0, order=by)
     assert found["q"].hits(depth) == [(1, 5), (2, 4), (3, 3), (4, 2), (5, 1)][:depth]

@@ -171,23 +171,6 @@ def _set_ap(grades: Grades, ranking: list[str], params: Params) -> float:
     return _set_p(grades, ranking, {**params, "relative": False}) * _r(grades, ranking, params)
 
 
-def _is_judged_not_relevant(grades: Grades, doc_id: str, rel: float) -> bool:
-    """Whether somebody looked at it: a negative grade stands for a document of the pool that nobody judged."""
-    return doc_id in grades and 0 <= grades[doc_id] < rel
-
-
-def _bpref(grades: Grades, ranking: list[str], params: Params) -> float:
-    rel = params["rel"]
-    num_rel = len(_relevant(grades, rel))
-    num_not = sum(_is_judged_not_relevant(grades, doc_id, rel) for doc_id in grades)
-    total = 0.0
-    for place, doc_id in enumerate(ranking):
-        if _is_relevant(grades, doc_id, rel):
-            above = sum(_is_judged_not_relevant(grades, other, rel) for other in ranking[:place])
-            total += 1 - min(above, num_rel) / min(num_not, num_rel) if above else 1.0
-    return total / num_rel if num_rel else 0.0
-
-
 _EPSILON = 0.00001
 """What infAP adds to both kinds of judged documents, so that no estimate is 0/0."""
 
@@ -198,7 +181,7 @@ def _inf_ap(grades: Grades, ranking: list[str], params: Params) -> float:
     for place, doc_id in enumerate(ranking):
         if _is_relevant(grades, doc_id, rel):
             relevant = sum(_is_relevant(grades, other, rel) for other in ranking[:place])
-            judged = relevant + sum(_is_judged_not_relevant(grades, other, rel) for other in ranking[:place])
+            judged = relevant + _nonrelevant(grades, ranking[:place], rel)
             in_pool = sum(other in grades for other in ranking[:place])
             # of the documents above, those in the pool are relevant in the proportion of the judged ones
             expected = in_pool * (relevant + _EPSILON) / (judged + 2 * _EPSILON)
@@ -209,13 +192,8 @@ def _inf_ap(grades: Grades, ranking: list[str], params: Params) -> float:
 
 def _iprec(grades: Grades, ranking: list[str], params: Params) -> float:
     # trec_eval 9.0.8: 0.9 more, then the decimals are cut off (m_iprec_at_recall.c)
-    needed = int(params["recall"] * len(_relevant(grades, params["rel"])) + 0.9)
-    best = 0.0
-    for rank in range(1, len(ranking) + 1):
-        hits = sum(_is_relevant(grades, doc_id, params["rel"]) for doc_id in ranking[:rank])
-        if hits >= needed:
-            best = max(best, hits / rank)
-    return best
+    level = int(params["recall"] * len(_relevant(grades, params["rel"])) + 0.9)
+    return _interpolated(grades, ranking, level, params["rel"])
 
 
 def _num_rel(grades: Grades, ranking: list[str], params: Params) -> float:
