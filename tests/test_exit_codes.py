@@ -214,9 +214,15 @@ def test_a_repeated_key_in_a_broken_json_file_is_a_message(tool, text):
 
 
 def test_a_measure_is_read_without_warnings(tool):
-    for word in ("P@5in", "P@5inch", "P(rel=5if)@5", "nDCG(gains={1: 2or})@5", "GWAP@1.is"):
-        with pytest.raises(ParamError):  # and no SyntaxWarning, which would be an error here
+    words = ("P@5in", "P@5inch", "P(rel=5if)@5", "nDCG(gains={1: 2or})@5", "GWAP@1.is")
+    for word in words:
+        with pytest.raises(ParamError):
             parse(word)
+    code = (
+        "import permed_measures as p, sys\nfor word in sys.argv[1:]:\n  try: p.parse(word)\n  except p.ParamError: pass"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=True, env=ENVIRONMENT)
+    assert done.stderr == b""
     code, out, _ = tool("eval", "qrels.txt", "a.run", "-m", "nDCG(dcg='exp-log2')@5")
     assert code == 0
     assert "exp-log2" in out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from permed_measures.references.reference import (
@@ -248,8 +248,23 @@ def _relative_p(grades: Grades, ranking: list[str], params: Params) -> float:
     return _hits(grades, ranking, params) / most if most else 0.0
 
 
+def _nonrelevant(grades: Grades, doc_ids: Iterable[str], rel: float) -> int:
+    return sum(doc_id in grades and 0 <= grades[doc_id] < rel for doc_id in doc_ids)
+
+
+def _bpref(grades: Grades, ranking: list[str], params: Params) -> float:
+    rel = params["rel"]
+    num_rel = len(_relevant(grades, rel))
+    total = 0.0
+    for place, doc_id in enumerate(ranking):
+        if _is_relevant(grades, doc_id, rel):
+            before = min(_nonrelevant(grades, ranking[:place], rel), num_rel)
+            total += 1 - before / min(_nonrelevant(grades, grades, rel), num_rel) if before else 1
+    return total / num_rel if num_rel else 0.0
+
+
 def _num_nonrel_judged_ret(grades: Grades, ranking: list[str], params: Params) -> float:
-    return float(sum(_is_judged_not_relevant(grades, doc_id, params["rel"]) for doc_id in ranking))
+    return float(_nonrelevant(grades, ranking, params["rel"]))
 
 
 def _utility(grades: Grades, ranking: list[str], params: Params) -> float:
