@@ -233,7 +233,17 @@ def _from_precision(precision: list[list[float]], weights: list[float], grades: 
 
 
 def _set_f(params: Params) -> Computation:
-    return _binary("set_F" if params["beta"] == 1 else f"set_F_{params['beta']}", params, key="set_F")
+    return _binary("set_F" if params["beta"] == 1 else f"set_F_{_digits(params['beta'])}", params, key="set_F")
+
+
+def _iprec(params: Params) -> Computation:
+    two = f"{params['recall']:.2f}"  # as its answers are written, whatever was asked for
+    asked = two if float(two) == params["recall"] else _digits(params["recall"])
+    return _binary(f"iprec_at_recall_{asked}", params, key=f"iprec_at_recall_{two}")
+
+
+def _digits(number: float) -> str:
+    return f"{Decimal(repr(float(number))):f}"  # pytrec_eval takes 1e-05 for 1
 
 
 def _num_ret(params: Params) -> Computation:
@@ -382,7 +392,7 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "Rprec": lambda p: _binary("Rprec", p),
     "Bpref": lambda p: _binary("bpref", p),
     "infAP": lambda p: _binary("infAP", p),
-    "IPrec": lambda p: _binary(f"iprec_at_recall_{p['recall']:.2f}", p),
+    "IPrec": _iprec,
     "SetP": lambda p: _binary("set_relative_P" if p["relative"] else "set_P", p),
     "SetR": lambda p: _binary("set_recall", p),
     "SetF": _set_f,
