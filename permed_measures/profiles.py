@@ -282,7 +282,7 @@ def _target(row: Mapping[str, Any]) -> Target:
     are_numbers = {type(target), type(excellent)} <= {int, float}
     are_numbers = are_numbers and max(abs(target), abs(excellent)) <= float_info.max  # NaN is not, either
     if not isinstance(name, str) or not are_numbers or not isinstance(lower, bool):
-        msg = f'a [[targets]] table needs name = "…" and target = a finite number; found {dict(row)!r}'
+        msg = f'a [[targets]] table needs name = "…" and target = a number; found {dict(row)!r}'
         raise ParamError(msg)
     return Target(name, target, excellent, lower)
 

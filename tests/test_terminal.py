@@ -95,14 +95,14 @@ def test_columns_stay_in_line(tool):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
-def test_a_file_name_that_is_not_utf_8_is_shown(tool):
+@pytest.mark.usefixtures("tool")
+def test_a_file_name_that_is_not_utf_8_is_shown():
     os.rename(b"other.run", b"\xff.run")  # noqa: PTH104  (pathlib takes no bytes)
     command = [sys.executable, "-m", "permed_measures", "eval", "qrels.txt", b"\xff.run", "-m", "P@1"]
     for form in ("table", "csv", "json"):
         done = subprocess.run([*command, "--format", form], capture_output=True, check=False, env=ENVIRONMENT)
         assert done.returncode == 0, done.stderr
-        assert done.stdout.decode()
-    assert tool is not None
+        assert "\\udcff" in done.stdout.decode() or form == "json"
 
 
 KNOWN = {
