@@ -59,7 +59,7 @@ def some_data(seed):
 
 def test_every_measure_that_has_the_parameter_is_here():
     names = {measure.NAME for name, measure in ir_measures.measures.registry.items() if measure_has_it(measure)}
-    assert {parse(name).NAME for name in TREC_NAMES} == names
+    assert {parse(name).NAME for name in TREC_NAMES} == names - {"IPrecNearest"}  # trec_eval 10.0's: compat has it
 
 
 def measure_has_it(measure):
