@@ -500,3 +500,11 @@ def test_a_new_measure_needs_no_second_edit(ranx, monkeypatch, qrels, runs):
     expected = [QRELS[q].get(d, 0) for q, d in zip(sorted(QRELS), firsts, strict=True)]
     assert list(ranx.evaluate(qrels, runs[0], "first_grade@5", return_mean=False)) == expected
     assert "First grade@5" in str(ranx.compare(qrels, runs, ["first_grade@5"]))
+
+
+def test_a_level_does_not_replace_a_rel_that_was_bound(ranx, qrels, runs):
+    install_ranx(strict=GWAP(rel=2), plain=GWAP(rel=1))
+    values = ranx.evaluate(qrels, runs[0], ["strict@10", "strict@10-l2", "gwmap@10-l2"], return_mean=False)
+    assert list(values["strict@10"]) == list(values["strict@10-l2"]) == list(values["gwmap@10-l2"])
+    with pytest.raises(ParamError, match=r"bound to GWAP\(rel=1\)@10, which has its own rel; leave out -l2"):
+        ranx.evaluate(qrels, runs[0], "plain@10-l2")
