@@ -82,19 +82,19 @@ DIFFERENCES = (
         _TREC,
         ("empty",),
         "trec_eval's interpolated precision of an empty list is 0/0; ours is 0, as that of every other measure",
-        cases="IPrec",
+        cases=r"IPrec\b",
     ),
     Difference(
         _TREC,
         ("near_ties", "unjudged", "all_negative"),
         "trec_eval's interpolated precision is 0/0 where nothing judged was returned and judged_only empties the list",
-        cases=r"IPrec.*judged_only=True",
+        cases=r"IPrec\(.*judged_only=True",
     ),
     Difference(
         _TREC,
         ("short", "extreme"),
         "trec_eval's interpolated precision is 0/0 where nothing judged was returned and judged_only empties the list",
-        cases=r"IPrec.*judged_only=True.*@0\.0",
+        cases=r"IPrec\(.*judged_only=True.*@0\.0",
     ),
     Difference(
         _TREC,

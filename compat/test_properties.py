@@ -19,7 +19,10 @@ OURS = parse_all(
     GWAP(max_rel=10,norm='retrieved')@3 GWAP(max_rel=10,norm='ideal')@3 GWAP(max_rel=10,norm='ideal')
     GWAP(max_rel=10,rel=2.5)@2 Coverage Coverage@1 Coverage(rel=2.5)@2 ListAP ListAP@2 ListAP(rel=2.5)@3
     ListNDCG ListNDCG@2 ListNDCG(dcg='exp-log2') ListNDCG(dcg='exp-log2')@3 nDCG(dcg='exp-log2') nDCG(dcg='exp-log2')@1
-    nDCG(dcg='exp-log2')@3 nDCG(dcg='exp-log2',judged_only=True)@2"""
+    nDCG(dcg='exp-log2')@3 nDCG(dcg='exp-log2',judged_only=True)@2
+    GMAP GMBpref GMBpref(rel=2.5) ElevenPointAP ElevenPointAP(rounding='nearest') IPrecNearest@0.3 G BinG(rel=2.5) RnDCG
+    nDCGRel Utility Utility(rel_missed=-2) NumNonRelJudgedRet(rel=2.5) RelativeP@3 RprecMult@0.5 RprecMult(rel=2.5)@1.4
+    RBP(p=0.5) RBP(p=0.9,rel=2)@3 RBPResidual(p=0.5) Unjudged@3"""
 )
 BY_DEFINITION = parse_all(
     """P@1 P@3 R@2 AP AP@2 RR RR@2 Success@2 nDCG nDCG@2 nDCG(judged_only=True)@2 P(rel=2.5)@2 Rprec Bpref

@@ -7,6 +7,7 @@ imported when it is first asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import permed_measures.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.hosts.ir_measures import register

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""What moves the cursor, colours, turns the direction of writing, or is half a character."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text as people may see it: what a terminal would obey, not show, is written out.
+
+    >>> print(visible("run\x1b[2J"), visible("né"))
+    run\x1b[2J né
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class InputError(ValueError):
@@ -17,7 +30,8 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
-        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        name = visible(str(path))
+        place = "" if path is None else f"{name}: " if line is None else f"{name}:{line}: "
         super().__init__(place + message)
         self.path = path
         self.line = line

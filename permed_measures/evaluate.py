@@ -351,7 +351,10 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     return Evaluation(
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
-        notes=_notes(judged, returned, look, rel, query_sets, profile=known_profile),
+        notes=[
+            *_notes(judged, returned, look, rel, query_sets, profile=known_profile),
+            *getattr(returned, "notes", ()),
+        ],
         columns=by_measure,
         profile=known_profile,
         min_relevance=rel,
@@ -403,7 +406,7 @@ def choose(
     min_relevance: float | None = None,
 ) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None, float | None]:
     """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
-    if queries is not None and queries not in QUERY_SETS:
+    if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
         msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
         raise ParamError(msg)
     if (measures is None) == (profile is None):
@@ -416,7 +419,7 @@ def choose(
         rel = None if lowest is None else lowest_relevant(lowest, "min_relevance")
         return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known, rel
     rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
-    parsed = distinct(parse_all(measures or []), rel)
+    parsed = distinct(parse_all([] if measures is None else measures), rel)
     if not parsed:
         msg = "no measures given; name some, such as 'GWAP@10 P@1'"
         raise ParamError(msg)

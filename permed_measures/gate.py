@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import float_info
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -322,8 +323,9 @@ def _value(
 ) -> float:
     if condition.name in figures:
         figure = figures[condition.name]
-        if isinstance(figure, bool) or not isinstance(figure, (int, float)) or not math.isfinite(figure):
-            raise InputError(f"the serving figure {condition.name!r} is {figure!r}; a number is needed")
+        if isinstance(figure, bool) or not isinstance(figure, (int, float)) or not abs(figure) <= float_info.max:
+            shown = "beyond 1.8e308" if type(figure) is int else repr(figure)
+            raise InputError(f"the serving figure {condition.name!r} is {shown}; a number is needed")
         return float(figure)
     measure = entries[condition.name].measure
     if evaluation is not None:

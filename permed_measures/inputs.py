@@ -71,6 +71,8 @@ SCORE_COLUMNS = ("score",)
 SUBTOPIC_COLUMNS = ("iteration", "subtopic", "subtopic_id")
 
 _INT = {int}
+_FAR = 2**1023
+"""A sum of grades beyond it holds one that may be too large to compute with."""
 _SHAPES = (
     "a dict of dicts {query_id: {doc_id: number}}, a pandas or polars frame, named tuples as of ir_measures, or a path"
 )
@@ -191,12 +193,13 @@ def _grades(query_id: str, judged: Any) -> Mapping[str, float]:  # noqa: ANN401 
                 "relevant document ids"
             )
             raise InputError(msg)
+        check_ids(judged, query_id)
         if len(set(judged)) != len(judged):
             msg = f"qrels, query {query_id!r}: a document stands twice in the list of relevant documents"
             raise InputError(msg)
         judged = dict.fromkeys(judged, 1)
     check_ids(judged, query_id)
-    if set(map(type, judged.values())) <= _INT:
+    if set(map(type, judged.values())) <= _INT and -_FAR < sum(judged.values()) < _FAR:
         whole: Mapping[str, float] = judged
         return whole
     return {doc_id: _grade(query_id, doc_id, grade) for doc_id, grade in judged.items()}
@@ -207,7 +210,9 @@ def _grade(query_id: str, doc_id: str, grade: Any) -> int | float:  # noqa: ANN4
         return canonical(int(grade) if isinstance(grade, bool) else grade)
     except (ValueError, TypeError, OverflowError):
         found = f"the grade {grade!r} is a {type(grade).__name__}"
-        if isinstance(grade, float):
+        if isinstance(grade, int):
+            found = "the grade is above 1.8e308" if grade > 0 else "the grade is below -1.8e308"
+        elif isinstance(grade, float):
             found = f"the grade is {'NaN' if math.isnan(grade) else grade}"
         msg = f"query {query_id!r}, document {doc_id!r}: {found}; a grade is a finite number"
         raise InputError(msg) from None
@@ -238,7 +243,7 @@ def _rows(source: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tu
         source = source.collect()
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):
         return _frame_rows(source, what, value_columns)
-    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)) and getattr(source, "ndim", 1) != 0:
         return _tuple_rows(source, what, value_columns)
     msg = f"{what}: {type(source).__name__} is not a shape we know; give {_SHAPES}"
     raise InputError(msg)

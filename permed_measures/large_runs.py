@@ -3,7 +3,8 @@
 TREC files are read with numpy where only the top of each list is wanted (:mod:`permed_measures.large_trec`), and
 everything else with DuckDB. With a cut-off only the top of each query's list leaves the engine; without one, its bare
 scores and its judged documents do. Whatever looks wrong, or might, is left to the plain reader, which names file and
-line: this module returns None then. Where both read a file, they find the same.
+line: this module returns None then, or raises the same error, without keeping the file. Where both read a file, they
+find the same.
 """
 
 from __future__ import annotations
@@ -78,12 +79,31 @@ def _top_of_trec(
     from permed_measures.large_trec import Doubt, Irregular, tops  # noqa: PLC0415  (numpy is for large files)
 
     try:
-        with suppress(Irregular):
-            if not source.is_gzip:
+        if not source.is_gzip:
+            try:
                 return _rankings(tops(source.path, depth + 1, order), qrels, depth)
-        return _rankings(tops(_tidied(source, folder), depth + 1, order), qrels, depth)
-    except (Doubt, _Doubt):
-        return None
+            except Doubt as doubt:
+                if doubt.part is not None:
+                    trec.check_parts(source, "run", [doubt.part])
+                if not isinstance(doubt, Irregular):
+                    return None
+        tidied = _tidied(source, folder)
+        try:
+            return _rankings(tops(tidied, depth + 1, order), qrels, depth)
+        except Doubt as doubt:
+            if doubt.part is not None and not _is_sound(tidied, doubt.part):
+                trec.check(source, "run")  # its lines have other numbers than those of the copy
+    except _Doubt:
+        pass
+    return None
+
+
+def _is_sound(path: Path, part: tuple[int, int]) -> bool:
+    try:
+        trec.check_parts(Source(path), "run", [part])
+    except InputError:
+        return False
+    return True
 
 
 def _by_engine(  # noqa: PLR0913, PLR0917  (what rankings() was given, and two that it found out)
@@ -105,9 +125,23 @@ def _by_engine(  # noqa: PLR0913, PLR0917  (what rankings() was given, and two t
                     return found
             except duckdb.InterruptException:  # noqa: PERF203  (at most two rounds)
                 raise
-            except (duckdb.Error, _Doubt):
-                continue
+            except (duckdb.Error, _Doubt) as doubt:
+                if module is trec:
+                    _check_doubtful(source)
+                if isinstance(doubt, _Repeated):
+                    break
+    if module is trec:  # what is wrong is found without keeping the file
+        trec.check(source, "run")
     return None
+
+
+def _check_doubtful(source: Source) -> None:
+    """Raise the error of a line that is wrong in itself, or repeats one that is near."""
+    from permed_measures.large_trec import Doubt, doubtful  # noqa: PLC0415  (numpy is for large files)
+
+    if not source.is_gzip:
+        with suppress(Doubt):
+            trec.check_parts(source, "run", doubtful(source.path))
 
 
 def _rankings(
@@ -127,6 +161,10 @@ def _rankings(
 
 class _Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
     """The engine has met something that the plain reader has to judge."""
+
+
+class _Repeated(_Doubt):
+    """A document stands twice in a query, or its hash does."""
 
 
 class _Rows(NamedTuple):
@@ -416,7 +454,7 @@ def _batches(*columns: Any, size: int = 256) -> Iterator[tuple[Any, ...]]:  # no
 
 
 def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
-    """Raise _Doubt when two documents of a query have the same hash; many queries at once, for speed."""
+    """Raise _Repeated when two documents of a query have the same hash; many queries at once, for speed."""
     import numpy as np  # noqa: PLC0415  (only for large files)
 
     lengths = [len(hashes) for hashes in high]
@@ -425,7 +463,7 @@ def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
     keys |= np.concatenate(low)
     keys.sort()
     if (keys[1:] == keys[:-1]).any():
-        raise _Doubt
+        raise _Repeated
 
 
 def _in_32_bits(scores: Any) -> Any:  # noqa: ANN401  (numpy's)

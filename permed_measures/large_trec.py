@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -53,7 +53,9 @@ _HASH = _WORD(0x9E3779B97F4A7C15)
 
 
 class Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
-    """Something that another reader has to judge."""
+    """Something that another reader has to judge; ``part`` is where in the file, as far as that is known."""
+
+    part: tuple[int, int] | None = None
 
 
 class Irregular(Doubt):
@@ -71,14 +73,29 @@ class Top(NamedTuple):
 
 def tops(path: Path, depth: int, order: Order = "float32") -> Iterator[Top]:
     """Yield the first ``depth`` documents of every query, or raise Doubt."""
+    for part, block in _blocks(path, depth, order):
+        try:
+            yield from block.result()
+        except Doubt as doubt:  # noqa: PERF203  (it ends the loop)
+            doubt.part = part
+            raise
+
+
+def doubtful(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield where the parts of a file start and stop that another reader has to judge."""
+    for part, block in _blocks(path, 1, "float32"):
+        if isinstance(block.exception(), Doubt):
+            yield part
+
+
+def _blocks(path: Path, depth: int, order: Order) -> Iterator[tuple[tuple[int, int], Future[list[Top]]]]:
     # memory that is given back and taken again costs more than all the rest: after this the C library keeps it
     np.empty(_KEPT_MEMORY, np.uint8)
     threads = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
     try:
         with path.open("rb") as file:
-            blocks = [threads.submit(_tops, path, start, stop, depth, order) for start, stop in _cut(file)]
-        for block in blocks:
-            yield from block.result()
+            blocks = [(part, threads.submit(_tops, path, *part, depth, order)) for part in _cut(file)]
+        yield from blocks
     finally:
         threads.shutdown(cancel_futures=True)
 

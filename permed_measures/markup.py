@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
 import permed_measures
+from permed_measures.errors import visible
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -29,7 +32,7 @@ def latex_text(line: str) -> str:
     >>> print(latex_text("no_long: 5% [k]"))
     no\_long: 5\% {[}k]
     """
-    return "".join(_LATEX.get(char, char) for char in " ".join(line.split()))
+    return "".join(_LATEX.get(char, char) for char in _one_line(line))
 
 
 def markdown_text(line: str) -> str:
@@ -38,7 +41,11 @@ def markdown_text(line: str) -> str:
     >>> print(markdown_text("a|b <i> list_map"))
     a\|b \<i> list\_map
     """
-    return " ".join(re.sub(r"([\\`*_|<\[\]])", r"\\\1", line).split())
+    return re.sub(r"([\\`*_|<\[\]])", r"\\\1", _one_line(line))
+
+
+def _one_line(text: str) -> str:
+    return visible(" ".join(re.split(r"[ \t\n]+", text)).strip(" "))
 
 
 def markdown_row(cells: Iterable[str]) -> str:
@@ -67,14 +74,28 @@ def html_lines(lines: Iterable[str]) -> str:
     return '<ul class="lines">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 
-def html_page(
-    title: str, summary: str, sections: Iterable[str], *, style: str = "", scripts: Iterable[str] = ()
+def _hash(inline: str) -> str:
+    """Return how a content security policy names a script or a style that is part of the page."""
+    return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"
+
+
+def html_page(  # noqa: PLR0913  (the parts of a page)
+    title: str,
+    summary: str,
+    sections: Iterable[str],
+    *,
+    style: str = "",
+    scripts: Iterable[str] = (),
+    data: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a page that needs nothing else, no network above all; ``summary``, sections and scripts are HTML."""
+    """Return a page that needs nothing else, no network above all; ``summary`` and sections are HTML.
+
+    ``data`` are texts for the scripts by their id. Only these scripts and this style run, whatever an id may hold.
+    """
+    css = "\n" + (files("permed_measures.report") / "page.css").read_text(encoding="utf-8") + style
     scripts = list(scripts)
-    script_policy = "script-src 'unsafe-inline'; " if scripts else ""
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; {script_policy}img-src data:"
-    css = (files("permed_measures.report") / "page.css").read_text(encoding="utf-8")
+    script_policy = f"script-src {' '.join(map(_hash, scripts))}; " if scripts else ""
+    policy = f"default-src 'none'; style-src {_hash(css)}; {script_policy}img-src data:"
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -86,7 +107,7 @@ def html_page(
             '<meta name="color-scheme" content="light dark">',
             f"<title>{escape(title)}</title>",
             '<link rel="icon" href="data:,">',
-            f"<style>\n{css}{style}</style>",
+            f"<style>{css}</style>",
             "</head>",
             "<body>",
             f"<header><h1>{escape(title)}</h1><p>{summary}</p></header>",
@@ -94,7 +115,8 @@ def html_page(
             *sections,
             "</main>",
             f"<footer>permed-measures {permed_measures.__version__}</footer>",
-            *scripts,
+            *[f'<script type="application/json" id="{name}">{text}</script>' for name, text in (data or {}).items()],
+            *[f"<script>{script}</script>" for script in scripts],
             "</body>",
             "</html>",
             "",

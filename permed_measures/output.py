@@ -1,4 +1,4 @@
-"""Output files: written whole, or not at all."""
+"""Output: files are written whole, or not at all; what is printed is printed as it is."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ import sys
 import tempfile
 from pathlib import Path
 
-from permed_measures.errors import InputError
+from permed_measures.errors import InputError, visible
 
 _STDOUT = ("-", "/dev/stdout")
+
+
+def print_whole(content: str) -> None:
+    """Print a text as it is: click takes escape sequences out, and then an id is not that of the file."""
+    sys.stdout.write(content)
+    sys.stdout.flush()
+
+
+def print_note(note: str) -> None:
+    """Print a line on stderr, for people."""
+    sys.stderr.write(visible(note) + "\n")
+
+
+def write_or_print(path: str | None, content: str) -> None:
+    """Write a report into a file, or print it where there is none."""
+    if path is None:
+        print_whole(content)
+    else:
+        write_whole(path, content)
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -21,7 +40,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     if not str(path) or target.is_dir():
         msg = "cannot write there: it is a folder; name a file"
         raise InputError(msg, path=path)
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     if path in _STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)

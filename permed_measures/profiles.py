@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
+from sys import float_info
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -188,6 +190,9 @@ def load_profile(profile: str | Path | Profile) -> Profile:
     """
     if isinstance(profile, Profile):
         return profile
+    if not isinstance(profile, (str, PathLike)):
+        msg = f"profile={profile!r} is a {type(profile).__name__}; give a name, a .toml file or a Profile."
+        raise ParamError(msg + did_you_mean("", PROFILES))
     if str(profile) in PROFILES:
         return PROFILES[str(profile)]
     from pathlib import Path  # noqa: PLC0415  (slow to import, and most profiles are named)
@@ -275,6 +280,7 @@ def _target(row: Mapping[str, Any]) -> Target:
     target: Any = row.get("target")
     excellent: Any = row.get("excellent", target)
     are_numbers = {type(target), type(excellent)} <= {int, float}
+    are_numbers = are_numbers and max(abs(target), abs(excellent)) <= float_info.max  # NaN is not, either
     if not isinstance(name, str) or not are_numbers or not isinstance(lower, bool):
         msg = f'a [[targets]] table needs name = "…" and target = a number; found {dict(row)!r}'
         raise ParamError(msg)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -130,6 +132,17 @@ def test_the_page_opens_without_complaint(page):
         page.run("return performance.getEntriesByType('resource').filter((e) => !e.name.startsWith('data:')).length")
         == 0
     )
+
+
+def test_only_the_script_and_the_style_of_the_page_run(page):
+    policy = page.run("return document.querySelector('meta[http-equiv]').content")
+    for kind in ("script", "style"):
+        inside = page.run(f"return document.querySelector('{kind}:not([type])').textContent")
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}';" in policy
+    assert "unsafe" not in policy
+    page.run("const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)")
+    assert page.run("return window.ran || 0") == 0
 
 
 def test_names_are_text_never_elements(page):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import namedtuple
 from decimal import Decimal
+from fractions import Fraction
 
 import ir_measures
 import numpy as np
 import pytest
 from ir_measures import Qrel, ScoredDoc
 
-from permed_measures import InputError, evaluate
+from permed_measures import InputError, ParamError, evaluate
 from permed_measures.inputs import as_qrels, as_run
 
 QRELS = {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}
@@ -177,3 +178,70 @@ def test_ir_measures_takes_all_of_them_too():
         frames(pandas),
     ):
         assert ir_measures.calc_aggregate([GWAP @ 10], qrels, run) == {GWAP @ 10: pytest.approx(EXPECTED)}
+
+
+NUMPY = tuple(map(int, np.__version__.split(".")[:2]))
+NOT_SCORES = {
+    "sNaN": Decimal("sNaN"),
+    "NaN": Decimal("NaN"),
+    "array": np.array([1.0, 2.0]),
+    "array of one": np.array([1.0]),
+    "empty array": np.array([]),
+    "date": np.datetime64("2026-01-01"),
+    "duration": np.timedelta64(5, "s"),
+    "list": [1],
+    "text": "1",
+    "bytes": b"1",
+    "nothing": None,
+    "complex": 1j,
+}
+
+
+@pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")  # numpy before 2.4
+@pytest.mark.parametrize("others", [0, 200], ids=["short", "long"])
+@pytest.mark.parametrize("name", [name for name in NOT_SCORES if name != "array of one" or NUMPY >= (2, 4)])
+def test_what_is_no_score_is_named(name, others):
+    run = {"q": {**{f"d{n}": float(n) for n in range(others)}, "a": NOT_SCORES[name]}}
+    for measure in ("P@5", "GWAP@5", "AP"):
+        with pytest.raises(InputError, match=r"^query 'q', document 'a': the score"):
+            evaluate({"q": {"a": 1}}, run, measure)
+
+
+@pytest.mark.parametrize("name", [*NOT_SCORES, "400 digits", "-400 digits", "fraction"])
+def test_what_is_no_grade_is_named(name):
+    long = {"400 digits": 10**400, "-400 digits": -(10**400), "fraction": Fraction(10**400)}
+    grade = {**NOT_SCORES, **long}[name]
+    for measure in ("P@5", "nDCG@5", "GWAP(max_rel=2)@5"):
+        with pytest.raises(InputError, match=r"^query 'q', document 'a': the grade"):
+            evaluate({"q": {"a": grade, "b": 1}}, {"q": {"a": 1.0}}, measure)
+
+
+@pytest.mark.parametrize("wrong", [[], {}, np.array([1]), 5, None, Decimal("sNaN")], ids=repr)
+def test_what_is_no_id_in_a_list_is_named(wrong):
+    with pytest.raises(InputError, match=r"^query 'q': the document id .* ids are strings"):
+        evaluate({"q": {"a": 1}}, {"q": ["a", wrong]}, "P@5")
+    with pytest.raises(InputError, match=r"^query 'q': the document id .* ids are strings"):
+        evaluate({"q": ["a", wrong]}, {"q": ["a"]}, "P@5")
+
+
+@pytest.mark.parametrize("profile", [1, [], {}, b"x", 1.5, object, np.array([1])], ids=repr)
+def test_what_is_no_profile_is_refused(profile):
+    with pytest.raises(ParamError, match=r"is a \w+; give a name, a \.toml file or a Profile\. .*permed"):
+        evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, profile=profile)
+
+
+@pytest.mark.parametrize("rel", [10_001, 3_000_000_000, 2**63, 10**300])
+def test_no_grade_reaches_a_level_that_pytrec_eval_cannot_take(rel):
+    names = [f"P(rel={rel})@5", f"RR(rel={rel})@10", f"AP(rel={rel})", f"SetR(rel={rel})", f"Bpref(rel={rel})"]
+    found = evaluate({"q": {"a": 1, "b": 10_000}}, {"q": {"a": 2.0, "b": 1.0}}, names)
+    assert list(found.means.values()) == [0.0] * len(names)
+    found = evaluate({"q": {"a": 1, "b": rel}}, {"q": {"a": 2.0, "b": 1.0}}, names[:2])
+    assert list(found.means.values()) == [1 / 5, 1 / 2]
+
+
+@pytest.mark.parametrize("cutoff", [2**63, 10**30, 10**400])
+def test_a_cut_off_that_no_list_has_is_refused(cutoff):
+    for name in ("P", "Success", "GWAP"):
+        with pytest.raises(ParamError, match="cutoff"):
+            evaluate({"q": {"a": 1}}, {"q": {"a": 2.0}}, f"{name}@{cutoff}")
+    assert evaluate({"q": {"a": 1}}, {"q": {"a": 2.0}}, "GWAP(max_rel=1)@9223372036854775807").means != {}

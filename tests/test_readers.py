@@ -6,13 +6,16 @@ import csv
 import gzip
 import json
 import os
+import re
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from permed_measures import evaluate
 from permed_measures.errors import InputError, ParamError
-from permed_measures.large_runs import rankings
+from permed_measures.large_runs import LARGE, rankings
 from permed_measures.readers import FORMATS, format_of, formatted, read_qrels, read_run
 from permed_measures.readers.source import BLOCK, Source
 
@@ -180,11 +183,13 @@ def test_a_broken_trec_line_within_a_large_file_is_named(file, fault, zipped):
     assert message in str(error.value)
     assert str(error.value).startswith(f"{path}:56001: ")
     assert (error.value.path, error.value.line) == (path, 56001)
-    if what == "run":  # the engine leaves it to the plain reader, cut-off or not
+    if what == "run":  # the readers of large files say the same, with a cut-off and without
         with pytest.raises(InputError, match=":56001: "):
             evaluate({"q1": {"d5": 1}}, path, "P@5")
-        assert rankings(path, {"q1": {"d5": 1}}, 5, large=0) is None
-        assert rankings(path, {"q1": {"d5": 1}}, None, large=0) is None
+        for depth in (5, None):
+            with pytest.raises(InputError) as again:
+                rankings(path, {"q1": {"d5": 1}}, depth, large=0)
+            assert str(again.value) == str(error.value)
 
 
 OTHER_FAULTS = {
@@ -419,3 +424,81 @@ def test_small_files_and_lists_are_left_to_the_plain_reader(file):
     assert rankings(file(RUN_FILES["trec"]), QRELS, 10) is None
     lists = json.dumps({"query_id": "q1", "results": ["a"]}).encode()
     assert rankings(file(lists), QRELS, 10, large=0) is None
+
+
+MORE_FIELDS = b"q1 Q0 a 1 2.5 tag more junk at\nq1\tQ0\tb\t2\t1.5\ttag\nq1 Q0 c 3 0.5 tag end\n"
+
+
+@pytest.mark.parametrize("large", [LARGE, 0])
+def test_fields_after_the_tag_of_a_run_are_ignored_and_counted(file, monkeypatch, large):
+    path = file(MORE_FIELDS, "results.trunc")
+    monkeypatch.setitem(rankings.__kwdefaults__, "large", large)
+    assert read_run(path) == {"q1": {"a": 2.5, "b": 1.5, "c": 0.5}}
+    for measures in ("RR@10", "AP"):
+        found = evaluate({"q1": {"b": 1}}, path, measures)
+        assert list(found.means.values()) == [1 / 2]
+        assert "2 lines have fields after the tag of the run, which are ignored, as trec_eval does" in found.notes
+    assert not any(
+        "after the tag" in note for note in evaluate({"q1": {"a": 1}}, file(GOOD_RUN % (1, 1, 1)), "P@1").notes
+    )
+
+
+def test_a_document_named_in_two_words_is_not_taken_for_more_fields(file):
+    path = file(b"q1 Q0 my doc.txt 1 0.5 tag\n", "a.run")
+    with pytest.raises(InputError, match=r":1: 7 fields, a run line has 6, and more only where the fourth is a rank"):
+        read_run(path)
+
+
+@pytest.mark.parametrize("line", [b"1 2 3 4 5 6 7 8", b"2 qid:1 1:3 2:3 3:0 4:1 5:1", b"a text of 7 words or more"])
+def test_a_line_of_many_words_is_no_run(file, line):
+    with pytest.raises(InputError, match="the format cannot be told"):
+        read_run(file(line + b"\n", "unknown"))
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(b'{"q1": ', b'{"a": 1}}'), (b"query_id,doc_id,score\n", b"q1,a,1\n"), (b"q1 Q0 a 1 ", b"2.5 t\n")],
+)
+def test_a_gzip_file_that_would_fill_the_memory_is_refused(file, monkeypatch, start, end):
+    monkeypatch.setattr("permed_measures.readers.source._HELD", 1 << 20)
+    path = file(gzip.compress(start + b" " * (4 << 20) + end), "run.json.gz")
+    assert path.stat().st_size * 100 < 1 << 20
+    with pytest.raises(InputError, match=r"MB in [\d,]+ bytes of gzip; if that is meant, unpack it first"):
+        read_run(path)
+    lines = b"".join(b"q1 Q0 d%d 1 2.5 t\n" % n for n in range(100_000))  # as large, but line by line
+    assert len(read_run(file(gzip.compress(lines), "run.gz"))["q1"]) == 100_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux'")
+def test_a_gzip_file_of_white_space_takes_little_memory(file):
+    path = file(b"", "run.json.gz")
+    with gzip.open(path, "wb", 9) as bomb:
+        for piece in (b'{"q1": ', *[b" " * (1 << 20)] * 400, b'{"a": 1}}'):
+            bomb.write(piece)
+    code = (
+        "import sys; from permed_measures import InputError, read_run\n"
+        "try: read_run(sys.argv[1])\n"
+        "except InputError: print(open('/proc/self/status').read())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+    (highest,) = re.findall(r"VmHWM:\s+(\d+) kB", done.stdout)
+    assert int(highest) < 250_000
+
+
+def test_the_wrong_line_of_a_large_run_is_found_without_keeping_the_run(file, monkeypatch):
+    lines = [b"q%d Q0 d%d 1 %d.5 t\n" % (n // 100, n, 500 - n % 100) for n in range(50_000)]
+    path = file(b"".join([*lines, b"q500 Q0 d 1 oops t\n"]))
+    monkeypatch.setattr("permed_measures.readers.trec.read", lambda *_: pytest.fail("the whole file was read"))
+    monkeypatch.setattr("permed_measures.large_runs._tidied", lambda *_: pytest.fail("the whole file was copied"))
+    for depth in (10, None):
+        with pytest.raises(InputError, match=r":50001: the score 'oops' is not a number"):
+            rankings(path, {"q1": {"d1": 1}}, depth, large=0)
+    twice = file(b"".join([*lines, b"q500 Q0 d 1 1.5 t\nq500 Q0 d 1 0.5 t\n"]))
+    for depth in (10, None):
+        with pytest.raises(InputError, match=r":50002: query 'q500', document 'd' stands in line 50001 already"):
+            rankings(twice, {"q1": {"d1": 1}}, depth, large=0)
+    apart = file(b"".join([*lines, b"q0 Q0 d1 1 1.5 t\n"]))  # its query is in another block
+    monkeypatch.setattr("permed_measures.large_trec._BLOCK", 1 << 12)
+    for depth in (10, None):
+        with pytest.raises(InputError, match=r":50001: query 'q0', document 'd1' stands in line 2 already"):
+            rankings(apart, {"q1": {"d1": 1}}, depth, large=0)

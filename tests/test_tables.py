@@ -431,7 +431,7 @@ def test_columns_may_have_other_names():
 
 def test_wrong_requests_say_what_is_allowed():
     lazy = tables("polars", {"q": {"a": 1}}, {"q": {"a": 1.0}})
-    with pytest.raises(ParamError, match="Bpref has no expression for tables; AP, Coverage, GWAP, "):
+    with pytest.raises(ParamError, match="Bpref has no expression for tables; AP, BinG, Coverage, "):
         evaluate_tables(*lazy, "Bpref")
     with pytest.raises(ParamError, match="duplicates='last' is not allowed; give one of 'error', 'first', 'max'"):
         evaluate_tables(*lazy, "P@1", duplicates="last")

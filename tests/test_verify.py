@@ -320,3 +320,14 @@ def test_cli(files: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(runner.invoke(module.command, [*files, "-m", "RR", "--format", "json"]).output)["holds"] is False
     both = runner.invoke(module.command, [*files, "-m", "RR", "--profile", "ltr"])
     assert isinstance(both.exception, ParamError)
+
+
+@pytest.mark.parametrize("name", ["IPrec@0.263", "IPrec@0.5", "SetF(beta=1e-5)", "SetF(beta=0.5)"])
+def test_references_are_asked_for_the_exact_number(name):
+    qrels, run = {"q": dict.fromkeys("abcdefgh", 1)}, {"q": ["x", "a", "b", "y", "z", "c"]}
+    found = {check.reference: check for check in verify(qrels, run, name).checks}
+    assert found["pytrec_eval"].verdict == "agrees"
+    theirs = found["ir_measures/pytrec_eval"]
+    exact = name in ("IPrec@0.5", "SetF(beta=0.5)")
+    assert theirs.verdict == ("agrees" if exact else "not applicable")
+    assert exact or theirs.reason.startswith("ir_measures")

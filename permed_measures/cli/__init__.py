@@ -1,19 +1,23 @@
 """The shell tool ``permed-measures``: one file per command, found by itself, imported only when it is used.
 
-A command file holds a function ``command`` made with click. Exit codes: 0 it worked, 1 a gate or a check did not hold,
-2 the input or the options are wrong, 3 it could not be told, 130 it was interrupted.
+A command file holds a function ``command`` made with click. Exit codes: 0 it worked or holds, 1 a gate or a check does
+not hold, 2 the input, the options or the surroundings are wrong, 3 it could not tell, 4 a fault of ours, 130 it was
+interrupted.
 """
 
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from mmap import mmap
 from pkgutil import iter_modules
 
-from permed_measures.errors import HostError, InputError, ParamError, require
+from permed_measures.errors import require
+from permed_measures.exits import drop_output, end
 
 _NAMES = {"eval_run": "eval"}
 """Files whose command has a name that is a builtin of Python."""
@@ -21,7 +25,21 @@ _NAMES = {"eval_run": "eval"}
 _SELDOM = 100_000
 """New objects from which on Python looks for garbage."""
 
+_ROOM = 160 << 20
 _GROUP_OPTIONS = ("-h", "--help", "--version")
+
+
+class _Room:
+    """Looks for room before a library is loaded whose OpenBLAS, where there is none, ends the process with 1."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raise MemoryError where there is too little; finding the module is left to others."""
+        if name in ("numpy", "scipy.linalg"):
+            try:
+                mmap(-1, _ROOM).close()
+            except OSError:
+                msg = f"no room to load {name}"
+                raise MemoryError(msg) from None
 
 
 def command_files() -> dict[str, str]:
@@ -31,34 +49,18 @@ def command_files() -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the tool; errors we raise on purpose become one message and exit code 2."""
+    """Run the tool and end the process; no exception leaves it."""
     if arguments is None:  # a process of its own: what is loaded stays, and collecting garbage took a tenth of the time
         gc.freeze()
         gc.set_threshold(_SELDOM)
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here multiplies large matrices
+        sys.meta_path.insert(0, _Room())
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _open_closed_streams()
     try:
+        _mend_streams()
         sys.exit(_run(given))
-    except (InputError, ParamError, HostError) as error:
-        _say(f"permed-measures: {error}\n")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        _say("\npermed-measures: interrupted\n")
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output, head for one, has seen enough
-        _drop_output()
-        sys.exit(0)
-    except OSError as error:  # reading fails with an InputError: this is a full disk, or the like
-        _drop_output()
-        what = "cannot write the output" if error.filename is None else error.filename
-        _say(f"permed-measures: {what}: {error.strerror}\n")
-        sys.exit(2)
-
-
-def _say(message: str) -> None:
-    """Write to stderr; where that is what cannot be written, the exit code alone must say it."""
-    with suppress(OSError):
-        sys.stderr.write(message)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (what nobody expected has an exit code of its own)
+        sys.exit(end(error))
 
 
 @contextmanager
@@ -70,19 +72,20 @@ def verdict_shown() -> Iterator[None]:
     except (BrokenPipeError, SystemExit) as error:
         if BrokenPipeError not in (type(error), type(error.__context__)):  # rich makes an exit of it
             raise
-        _drop_output()
+        drop_output()
 
 
-def _drop_output() -> None:
-    """Keep Python from trying again, when it ends, to write what could not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _open_closed_streams() -> None:
-    """Let a tool that was started without output or errors (>&-) write to nowhere."""
+def _mend_streams() -> None:
+    """Let a tool that was started without output or errors (>&-) write to nowhere, and let no write stop halfway."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  (for the life of the tool)
+        elif isinstance(getattr(stream, "buffer", None), io.RawIOBase):  # PYTHONUNBUFFERED: a short write is no error
+            whole = io.BufferedWriter(stream.buffer)
+            setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, stream.errors, line_buffering=True))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # of a file's name, or where output is not UTF-8
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,6 +11,7 @@ import click
 
 import permed_measures
 from permed_measures.cli import command_files
+from permed_measures.exits import say
 
 
 def _unraw(command: click.Command) -> click.Command:
@@ -68,7 +70,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = group.main(args=list(arguments), prog_name="permed-measures", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue())
         return error.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None

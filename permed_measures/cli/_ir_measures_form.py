@@ -22,11 +22,13 @@ from permed_measures.errors import HostError, InputError, ParamError, did_you_me
 from permed_measures.evaluate import evaluate
 from permed_measures.inputs import Qrels, as_qrels
 from permed_measures.measures import parse_all
+from permed_measures.output import print_note
 from permed_measures.readers import read_qrels, read_run
 from permed_measures.readers.source import STDIN
 
 _PLACES = 4
 _SAFE_PLACES = 10
+_MOST_PLACES = 1000
 _SUMMARY = "all"
 _HIGHEST = 1000
 """A grade that every provider can take."""
@@ -42,6 +44,9 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
     options = _parser(commands).parse_args(list(arguments))
     if options.no_summary and not options.by_query:
         msg = "--no_summary (-n) only goes with --by_query (-q)"
+        raise ParamError(msg)
+    if not -1 <= options.places <= _MOST_PLACES:
+        msg = f"--places (-p) {options.places} is not allowed; give 0 to {_MOST_PLACES}, or -1 for all digits"
         raise ParamError(msg)
     measures = list(dict.fromkeys(parse_all(options.measures)))
     qrels = _qrels(options.qrels, commands)
@@ -59,7 +64,8 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
         for name in names:
             show(_SUMMARY, name, aggregators[name].result())
     sys.stdout.flush()  # notes stand below what they are about
-    sys.stderr.writelines(f"note: {note}\n" for note in notes)
+    for note in notes:
+        print_note(f"note: {note}")
 
 
 def _qrels(path: str, commands: Sequence[str]) -> Qrels:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+from permed_measures.errors import ParamError, visible
 
 PLACES = 4
 
@@ -35,7 +38,7 @@ class Table(NamedTuple):
 
 def text(table: Table) -> str:
     """Align columns; no frame, so that a line can be read by other tools."""
-    lines = [list(table.heads), *table.cells()]
+    lines = [[*map(visible, line)] for line in (table.heads, *table.cells())]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, ["-" * width for width in widths])
     right = table.numeric()
@@ -46,7 +49,7 @@ def text(table: Table) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([*padded, *(["", *table.below] if table.below else [])]) + "\n"
+    return "\n".join([*padded, *(["", *map(visible, table.below)] if table.below else [])]) + "\n"
 
 
 def markdown(table: Table) -> str:
@@ -66,7 +69,7 @@ def latex(table: Table) -> str:
     columns = "".join("r" if right else "l" for right in table.numeric())
     rows = [" & ".join(map(latex_text, line)) + r" \\" for line in (list(table.heads), *table.cells())]
     body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule"]
-    return "\n".join([*body, r"\end{tabular}", *[f"% {line}" for line in table.below]]) + "\n"
+    return "\n".join([*body, r"\end{tabular}", *[f"% {visible(line)}" for line in table.below]]) + "\n"
 
 
 def csv(table: Table) -> str:
@@ -96,5 +99,25 @@ FORMATS: Mapping[str, Callable[[Table], str]] = {
 }
 """How a table is printed, by the name of the format."""
 
-BY_SUFFIX = {".txt": "table", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".jsonl": "jsonl"}
-"""The format of an output file when none is asked for."""
+_SUFFIXES = {"table": ".txt", "text": ".txt", "markdown": ".md", "latex": ".tex"}
+"""Where the suffix of an output file is not the name of its format."""
+
+
+def form_for(output: str | None, asked: str | None, forms: Sequence[str], *, option: str = "--format") -> str:
+    """Return the format of a report: the one asked for, else that of the file's suffix, else the first.
+
+    >>> form_for("report.md", None, ["text", "markdown"]), form_for("report", None, ["text", "markdown"])
+    ('markdown', 'text')
+    """
+    suffix = Path(output or "").suffix.lower()
+    if asked is not None or not suffix:
+        return asked or forms[0]
+    known = {_SUFFIXES.get(form, f".{form}"): form for form in forms}
+    if suffix not in known:
+        choose = f"; or say with {option} what it is to hold" if option else ""
+        msg = (
+            f"-o {output}: the suffix {suffix!r} is none of those that can be written here: {', '.join(known)}; use "
+            f"one of these, or a name without a suffix, which gets {forms[0]}{choose}"
+        )
+        raise ParamError(msg)
+    return known[suffix]

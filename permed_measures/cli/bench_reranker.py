@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
+from permed_measures.cli._tables import form_for
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.output import write_whole
+from permed_measures.output import write_or_print, write_whole
 from permed_measures.readers import by_suffix, formatted
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.report import FORMATS, render
@@ -60,7 +61,7 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--queries-per-day", type=click.FloatRange(0), metavar="N", help="For the cost of a day.")
 @click.option("--revenue-per-query", type=click.FloatRange(0), metavar="X", help="For the return on investment.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: text, or by FILE's suffix]")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
 @click.option("--write-run", metavar="FILE", help="Also write the reranked run (one reranker); format by suffix.")
 @click.option("--write-serving", metavar="FILE", help="Also write the figures that gate --serving reads.")
@@ -84,7 +85,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     queries_per_day: float | None,
     revenue_per_query: float | None,
     seed: int,
-    form: str,
+    form: str | None,
     output: str | None,
     write_run: str | None,
     write_serving: str | None,
@@ -113,6 +114,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures bench-reranker my_rerankers:by_words \
           --queries queries.jsonl --candidates candidates.jsonl --qrels qrels.txt --repeats 20
     """
+    form = form_for(output, form, FORMATS)
     called = _named(rerankers)
     evaluator = RerankEvaluator(queries, qrels, candidates, profile=profile, given=given)
     run_format = None if write_run is None else _run_format(write_run)
@@ -144,10 +146,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if write_serving is not None:
         write_whole(write_serving, first.serving.to_json())
     made = render(report, form)
-    if output is None:
-        click.echo(made, nl=False)
-    else:
-        write_whole(output, made)
+    write_or_print(output, made)
     sys.exit(0 if all(reranked.serving.latency.answered for reranked in report.rerankers) else 1)
 
 
@@ -180,7 +179,7 @@ def load(target: str) -> Callable[..., Any]:
             msg = f"no module {module_name!r}, neither installed nor in {folder}"
             raise ParamError(msg) from error
         raise ParamError(f"the module {module_name!r} cannot be imported: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ParamError(f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}") from error
     for name in path.split("."):
         if not hasattr(found, name):

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
+from permed_measures.cli import _tables
 from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, Progress, compare, run_name
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, visible
 from permed_measures.groups import read_pairs
-from permed_measures.output import write_whole
+from permed_measures.output import write_or_print, write_whole
 from permed_measures.profiles import QUERY_SETS
 from permed_measures.ranking import Order
 from permed_measures.report import render
@@ -46,7 +47,7 @@ FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 @click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Bootstrap draws.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @format_options
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: table, or by FILE's suffix]")
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
@@ -71,7 +72,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
-    form: str,
+    form: str | None,
     brief: bool,
     html: str | None,
     output: str | None,
@@ -92,6 +93,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     if not measures and profile is None:
         profile = "permed"
+    form = _tables.form_for(output, form, FORMATS)
     sources = _named([baseline, *runs], names)
     first, *others = sources
     with shown_progress() as progress:
@@ -118,10 +120,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     report = render(comparison, "text" if form == "table" else form, brief=brief)
     if html is not None:
         write_whole(html, render(comparison, "html"))
-    if output is None:
-        click.echo(report, nl=False)
-    else:
-        write_whole(output, report)
+    write_or_print(output, report)
 
 
 def _named(paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
@@ -152,8 +151,9 @@ def shown_progress() -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console  # noqa: PLC0415  (only on a terminal)
+    from rich.markup import escape  # noqa: PLC0415  (likewise)
     from rich.progress import Progress as Bar  # noqa: PLC0415  (likewise)
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
+        yield lambda what, share: bar.update(task, description=escape(visible(what)), completed=share)

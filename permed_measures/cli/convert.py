@@ -9,7 +9,7 @@ from types import ModuleType
 import click
 
 from permed_measures.errors import ParamError
-from permed_measures.output import write_whole
+from permed_measures.output import print_note, write_whole
 from permed_measures.readers import FORMATS, by_name, by_suffix, format_of, formatted
 from permed_measures.readers.source import Source
 
@@ -42,10 +42,10 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
     documents = sum(map(len, groups.values()))
     number = "grade" if what == "qrels" else "score, or the order"
     counts = f"{_counted(len(groups), 'query', 'queries')}, {_counted(documents, 'document', 'documents')}"
-    click.echo(f"{what}: {counts}, {module.NAME} to {written.NAME}", err=True)
-    click.echo(f"note: query, document and {number} are kept, nothing else that {source} may hold", err=True)
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
+    print_note(f"{what}: {counts}, {module.NAME} to {written.NAME}")
+    print_note(f"note: query, document and {number} are kept, nothing else that {source} may hold")
+    for note in [*notes, *getattr(groups, "notes", ())]:
+        print_note(f"note: {note}")
 
 
 def _counted(number: int, one: str, many: str) -> str:

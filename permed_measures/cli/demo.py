@@ -9,7 +9,7 @@ import click
 
 from permed_measures.comparison import compare
 from permed_measures.demo import DESCRIPTIONS, write_example
-from permed_measures.output import write_whole
+from permed_measures.output import print_whole, write_whole
 from permed_measures.report import render
 
 
@@ -34,7 +34,7 @@ def command(folder: str) -> None:
     )
     report = Path(folder) / "report.html"
     write_whole(report, render(comparison, "html"))
-    click.echo(render(comparison))
+    print_whole(render(comparison) + "\n")
     command_line = [qrels, retrieved, profile_query, query_only, "--describe", descriptions, "--html", report]
-    click.echo(f"The same with charts and every query, to open in a browser: {report}\n\nTo repeat it:")
-    click.echo(f"  permed-measures compare {shlex.join(map(str, command_line))}")
+    print_whole(f"The same with charts and every query, to open in a browser: {report}\n\nTo repeat it:\n")
+    print_whole(f"  permed-measures compare {shlex.join(map(str, command_line))}\n")

@@ -14,10 +14,10 @@ import click
 from permed_measures import tables
 from permed_measures.cli import _tables
 from permed_measures.cli._formats import PARQUET, column_options, format_options, order_option, qrels_in, run_in
-from permed_measures.errors import HostError, InputError, ParamError
+from permed_measures.errors import HostError, InputError, ParamError, visible
 from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.inputs import as_qrels
-from permed_measures.output import write_whole
+from permed_measures.output import print_note, write_or_print
 from permed_measures.profiles import PROFILES, QUERY_SETS
 from permed_measures.ranking import Order
 from permed_measures.tables.datasets import dataset, is_parquet
@@ -93,7 +93,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     if not measures and profile is None:
         profile = "permed"
-    form = form or _tables.BY_SUFFIX.get(Path(output or "").suffix.lower(), "table")
+    form = _tables.form_for(output, form, list(_tables.FORMATS))
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     asked = list(measures) or None
     engine = engine or _engine_for([qrels, *runs], run_format, asked, options)
@@ -124,13 +124,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
                     found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
                     done(name)
     shown = _rendered(found, form, by_query=by_query, places=places)
-    if output is None:
-        click.echo(shown, nl=False)
-    else:
-        write_whole(output, shown)
+    write_or_print(output, shown)
     for name, evaluation in found.items():
         for note in evaluation.notes:
-            click.echo(f"note: {note}" if len(found) == 1 else f"note: {name}: {note}", err=True)
+            print_note(f"note: {note}" if len(found) == 1 else f"note: {name}: {note}")
 
 
 def _engine_for(
@@ -243,8 +240,9 @@ def _progress(runs: Sequence[str]) -> Iterator[Any]:
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  (only on a terminal)
+    from rich.markup import escape  # noqa: PLC0415  (likewise)
     from rich.progress import Progress  # noqa: PLC0415  (likewise)
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("evaluating", total=len(runs) if len(runs) > 1 else None)  # one run: a moving bar
-        yield lambda name: bar.update(task, description=name, advance=1)
+        yield lambda name: bar.update(task, description=escape(visible(name)), advance=1)

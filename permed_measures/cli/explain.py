@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from permed_measures.cli._formats import format_options, qrels_in, run_in
+from permed_measures.cli._tables import form_for
 
 FORMATS = ("text", "markdown", "json", "html")
 
@@ -16,13 +17,13 @@ FORMATS = ("text", "markdown", "json", "html")
 @click.option(
     "--about", metavar="NAME", help="What it is called: map@10, ndcg@10, recall@5, precision@5, mrr@10, hit@1."
 )
-@click.option("--decimals", type=click.IntRange(0), help="How many decimals count.  [default: those written]")
+@click.option("--decimals", type=click.IntRange(0, 17), help="How many decimals count.  [default: those written]")
 @click.option("--a", "first", metavar="TOOL:NAME|MEASURE|NUMBER", help="Walk from here …")
 @click.option("--b", "second", metavar="TOOL:NAME|MEASURE|NUMBER", help="… to here, one convention at a time.")
 @click.option("--conventions", is_flag=True, help="The same run under every convention of the family.")
 @click.option("--all", "all_values", is_flag=True, help="List every value of the family in the text, too.")
 @format_options
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: text, or by FILE's suffix]")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page with the plots.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
 def command(  # noqa: PLR0913  (one parameter per option)
@@ -38,7 +39,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     all_values: bool,
     qrels_format: str | None,
     run_format: str | None,
-    form: str,
+    form: str | None,
     html: str | None,
     output: str | None,
 ) -> None:
@@ -57,7 +58,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.explanation import explain  # noqa: PLC0415  (likewise)
     from permed_measures.explanation.report import text  # noqa: PLC0415  (likewise)
-    from permed_measures.output import write_whole  # noqa: PLC0415  (likewise)
+    from permed_measures.output import write_or_print, write_whole  # noqa: PLC0415  (likewise)
 
     if value is None and first is None and second is None and not conventions:
         msg = "give --value, or --a and --b, or --conventions with --about"
@@ -65,6 +66,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if conventions and (value is not None or first is not None or second is not None):
         msg = "--conventions shows the whole family: leave --value, --a and --b out"
         raise ParamError(msg)
+    form = form_for(output, form, FORMATS)
     judged, returned = qrels_in(qrels, qrels_format), run_in(run, run_format)
     found = explain(judged, returned, value=value, about=about, decimals=decimals, a=first, b=second)
     reports = {
@@ -76,7 +78,4 @@ def command(  # noqa: PLR0913  (one parameter per option)
     report = reports[form]()
     if html is not None:
         write_whole(html, found.to_html())
-    if output is None:
-        click.echo(report, nl=False)
-    else:
-        write_whole(output, report)
+    write_or_print(output, report)

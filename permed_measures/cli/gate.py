@@ -11,8 +11,9 @@ import click
 from permed_measures.cli import _tables, verdict_shown
 from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, run_name
+from permed_measures.errors import visible
 from permed_measures.gate import Gate, gate, junit, read_serving
-from permed_measures.output import write_whole
+from permed_measures.output import print_whole, write_whole
 from permed_measures.profiles import QUERY_SETS
 from permed_measures.ranking import Order
 
@@ -89,7 +90,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if junit_file is not None:
         write_whole(junit_file, junit(result))
     with verdict_shown():
-        click.echo(_rendered(result, form), nl=False)
+        print_whole(_rendered(result, form))
     sys.exit(0 if result.held else 1)
 
 
@@ -115,10 +116,12 @@ def _rendered(result: Gate, form: str) -> str:
 
 
 def _text(result: Gate) -> str:
-    rows = [(_SIGNS[check.held], check.what, check.found, check.why) for check in result.checks]
+    checks = [(_SIGNS[check.held], check.what, check.found, check.why) for check in result.checks]
+    rows = [[*map(visible, row)] for row in checks]
     widths = [max(len(row[place]) for row in rows) for place in range(3)]
     lines = [
         f"{sign:<{widths[0]}}  {what:<{widths[1]}}  {found:>{widths[2]}}  {why}".rstrip()
         for sign, what, found, why in rows
     ]
-    return "\n".join([*lines, *(f"note: {note}" for note in result.notes), result.summary]) + "\n"
+    below = [*(f"note: {note}" for note in result.notes), result.summary]
+    return "\n".join([*lines, *map(visible, below)]) + "\n"

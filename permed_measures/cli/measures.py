@@ -20,6 +20,7 @@ from permed_measures.delegate import delegates
 from permed_measures.errors import ParamError
 from permed_measures.measures import DEFINED, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
+from permed_measures.output import print_whole
 from permed_measures.references import pytrec_eval, ranx
 from permed_measures.references.reference import Reference
 from permed_measures.verify import all_params
@@ -44,7 +45,7 @@ def command(*, name: str | None, form: str) -> None:
       permed-measures measures --format markdown
     """
     if name is None:
-        click.echo(_listed(form), nl=False)
+        print_whole(_listed(form))
         return
     if form not in _ONE_FORMATS:
         msg = f"one measure is described as {', '.join(_ONE_FORMATS)}; {form} is for the list, without {name}"
@@ -54,7 +55,7 @@ def command(*, name: str | None, form: str) -> None:
     else:
         measure = _found(name)
         lines, record = partial(_described, measure), partial(_record, measure)
-    click.echo("\n".join(lines()) if form == "table" else _json(record(), form))
+    print_whole(("\n".join(lines()) if form == "table" else _json(record(), form)) + "\n")
 
 
 def _listed(form: str) -> str:

@@ -9,8 +9,9 @@ import click
 
 from permed_measures.cli import _tables
 from permed_measures.definitions import definition
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, visible
 from permed_measures.markup import markdown_text
+from permed_measures.output import print_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS, Entry, Profile, Target, load_profile
 
 FORMATS = ("table", "markdown", "json")
@@ -38,13 +39,13 @@ def command(*, name: str | None, form: str | None, toml: bool) -> None:
         if name is None or form is not None:
             msg = "--toml prints one profile: give its name, and no --format"
             raise ParamError(msg)
-        click.echo(chosen[0].to_toml(), nl=False)
+        print_whole(chosen[0].to_toml())
     elif form == "json":
         records = [_record(profile) for profile in chosen]
-        click.echo(json.dumps(records if name is None else records[0], indent=2, ensure_ascii=False))
+        print_whole(json.dumps(records if name is None else records[0], indent=2, ensure_ascii=False) + "\n")
     else:
         shown = [_shown(profile, form or "table", definitions=name is not None) for profile in chosen]
-        click.echo("\n".join(shown), nl=False)
+        print_whole("\n".join(shown))
 
 
 def _record(profile: Profile) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def _shown(profile: Profile, form: str, *, definitions: bool) -> str:
     table = _tables.Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows], below)
     if form == "markdown":
         return f"### {markdown_text(profile.name)}\n\n{markdown_text(profile.description)}\n\n{_tables.markdown(table)}"
-    return f"{profile.name}: {profile.description}\n\n{_tables.text(table)}"
+    return f"{visible(profile.name)}: {visible(profile.description)}\n\n{_tables.text(table)}"
 
 
 def _over(entry: Entry, profile: Profile) -> str:

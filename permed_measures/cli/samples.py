@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from permed_measures.errors import visible
+
 if TYPE_CHECKING:
     from permed_measures.leaks import FeatureLook
     from permed_measures.samples import Samples, SamplesEvaluation
@@ -60,6 +62,7 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.leaks import leak_check  # noqa: PLC0415  (likewise)
+    from permed_measures.output import print_whole  # noqa: PLC0415  (likewise)
     from permed_measures.samples import evaluate_samples, read_samples  # noqa: PLC0415  (likewise)
 
     if weights is not None and train is not None:
@@ -105,9 +108,9 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
             "leaks": [look.to_dict() for look in looks],
             "warnings": warnings,
         }
-        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_whole(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
     else:
-        click.echo((_markdown if form == "markdown" else _text)(found, named, notes, warnings))
+        print_whole((_markdown if form == "markdown" else _text)(found, named, notes, warnings) + "\n")
 
 
 class _Training:
@@ -189,7 +192,7 @@ def _text(found: SamplesEvaluation, weights: dict[str, float] | None, notes: lis
         lines += ["", "weights: " + ", ".join(f"{name} {weight:.6g}" for name, weight in weights.items())]
     lines += [f"note: {note}" for note in notes]
     lines += [f"warning: {warning}" for warning in warnings]
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _markdown(found: SamplesEvaluation, weights: dict[str, float] | None, notes: list[str], warnings: list[str]) -> str:
@@ -205,4 +208,4 @@ def _markdown(found: SamplesEvaluation, weights: dict[str, float] | None, notes:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return visible(text.replace("\n", " ")).replace("|", "\\|")

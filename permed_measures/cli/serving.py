@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from permed_measures.cli._tables import form_for
 from permed_measures.errors import ParamError
-from permed_measures.output import write_whole
+from permed_measures.output import write_or_print
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.log import FORMATS as LOG_FORMATS
 from permed_measures.serving.log import RequestLog, read_log
@@ -27,7 +28,7 @@ from permed_measures.serving.targets import Targets
 @click.option("--usd-per-million-tokens", type=click.FloatRange(0), metavar="X", help="The price of tokens.")
 @click.option("--tokens-per-query", type=click.FloatRange(0), metavar="N", help="Unless the log has tokens.")
 @click.option("--queries-per-day", type=click.FloatRange(0), metavar="N", help="For the cost of a day.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: text, or by FILE's suffix]")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -42,7 +43,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     usd_per_million_tokens: float | None,
     tokens_per_query: float | None,
     queries_per_day: float | None,
-    form: str,
+    form: str | None,
     output: str | None,
 ) -> None:
     r"""Read a request LOG: JSON Lines, CSV or parquet, one request a row, or OpenTelemetry spans.
@@ -63,6 +64,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures serving requests.jsonl --usd-per-million-tokens 0.025 --tokens-per-query 40000 \
           --queries-per-day 100000 --format json -o serving.json
     """
+    form = form_for(output, form, FORMATS)
     fields = Fields(
         duration=duration_field,
         duration_unit=duration_unit,
@@ -79,10 +81,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         notes=tuple(requests.notes),
     )
     report = render(ServingReport(requests.path.name, summary, Targets()), form)
-    if output is None:
-        click.echo(report, nl=False)
-    else:
-        write_whole(output, report)
+    write_or_print(output, report)
 
 
 def _cost(requests: RequestLog, price: float | None, tokens: float | None) -> Cost | None:

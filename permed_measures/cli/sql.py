@@ -8,7 +8,8 @@ import click
 
 from permed_measures import tables
 from permed_measures.cli._formats import column_options, order_option
-from permed_measures.output import write_whole
+from permed_measures.cli._tables import form_for
+from permed_measures.output import write_or_print
 from permed_measures.profiles import PROFILES, QUERY_SETS
 from permed_measures.ranking import Order
 
@@ -60,6 +61,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures sql --profile llm-judged --dialect bigquery --qrels lake.qrels --run lake.answers
       permed-measures sql --part check --dialect postgres
     """
+    form_for(output, None, ("sql", "text"), option="")
     sql = tables.to_sql(
         list(measures) or None,
         profile=profile if measures or profile else "permed",
@@ -74,7 +76,4 @@ def command(  # noqa: PLR0913  (one parameter per option)
         order=order,
         duplicates=duplicates,
     )
-    if output is None:
-        click.echo(sql)
-    else:
-        write_whole(output, sql + "\n")
+    write_or_print(output, sql + "\n")

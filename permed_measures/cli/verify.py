@@ -9,7 +9,8 @@ import click
 
 from permed_measures.cli import verdict_shown
 from permed_measures.cli._formats import format_options, qrels_in, run_in
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, visible
+from permed_measures.output import print_whole
 from permed_measures.profiles import PROFILES
 from permed_measures.verify import DIFFERS, HOLDS, NOT_CONFIRMED, Verification, verify
 
@@ -58,9 +59,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     )
     with verdict_shown():
         if form == "json":
-            click.echo(result.to_json())
+            print_whole(result.to_json() + "\n")
         elif form == "markdown":
-            click.echo(result.to_markdown())
+            print_whole(result.to_markdown() + "\n")
         else:
             _show(result)
     sys.exit({HOLDS: 0, DIFFERS: 1, NOT_CONFIRMED: 3}[result.outcome])
@@ -74,9 +75,9 @@ def _show(result: Verification) -> None:
     table = Table("measure", Column("reference", no_wrap=True), "is asked for", "verdict")
     rows, notes = result.rows()
     for row in rows:
-        table.add_row(*[Text(cell, overflow="fold") for cell in row])
+        table.add_row(*[Text(visible(cell), overflow="fold") for cell in row])
     console = Console()
     console.print(table)
     for note in notes:
-        console.print(Text(note))
-    console.print(Text(result.summary))
+        console.print(Text(visible(note)))
+    console.print(Text(visible(result.summary)))

@@ -390,6 +390,8 @@ def parse_about(text: str) -> tuple[str, int | float | None]:
         return name, float(found[2])
     if found[2] is None and not FAMILIES[name].needs_cutoff:
         return name, None
+    if len(found[2] or "") > 9:  # noqa: PLR2004  (numpy counts in 64 bits)
+        raise ParamError(f"about={text!r:.40}: a cut-off has at most 9 digits")
     if found[2] is None or not found[2].isdigit() or int(found[2]) == 0:
         raise ParamError(f"about={text!r}: {name} needs a cut-off, a whole number of at least 1, such as {name}@10")
     return name, int(found[2])

@@ -15,13 +15,15 @@ from permed_measures.measures.base import NOT_GIVEN
 from permed_measures.measures.ndcg import LARGEST
 
 _NORMS = {"relevant": "relevant", "min": "cutoff", "retrieved": "retrieved", "ideal": "ideal"}
+ORDERED_BY = 32
+"""The bits in which evaluate() compares scores unless it is told otherwise."""
 _GAINS = {"linear": "log2", "exponential": "exp-log2"}
 
 
 def measure_of(convention: Convention, grades: Sequence[float]) -> str | None:
     """Return the measure that computes exactly this, on qrels with these grades; None where none does.
 
-    ``evaluate(…, queries=convention.queries, order=…)``, by 32-bit or 64-bit floats, then gives the number.
+    ``evaluate(…, **options_of(convention))`` then gives the number.
 
     >>> measure_of(Convention("map", 10, denominator="min"), [0, 1, 2])
     "GWAP(weights={1: 1.0, 2: 1.0},norm='cutoff')@10"
@@ -46,6 +48,12 @@ def measure_of(convention: Convention, grades: Sequence[float]) -> str | None:
     inside = ",".join(f"{key}={value!r}" for key, value in given.items())
     at = "" if convention.at is None else f"@{convention.at}"
     return str(parse(f"{name}({inside}){at}" if inside else f"{name}{at}"))
+
+
+def options_of(convention: Convention) -> dict[str, Any]:
+    """Return what ``evaluate()`` needs beside the measure, where that is not its default."""
+    queries = {} if convention.queries == "qrels" else {"queries": convention.queries}
+    return {**queries, **({} if convention.precision == ORDERED_BY else {"order": f"float{convention.precision}"})}
 
 
 _JUDGED_ONLY = ("AP", "P", "R", "RR", "nDCG", "Success", "IPrec", "IPrecNearest")
@@ -218,7 +226,7 @@ def _shown(gains: dict[float, float]) -> str:
 _SETTINGS: dict[str, Callable[[Measure, Sequence[float]], dict[str, Any]]] = {
     "GWAP": _of_gwap,
     "ListAP": lambda _, __: {"denominator": "retrieved"},
-    "IPrecNearest": lambda _, __: {"levels": "nearest"},
     "nDCG": _of_ndcg,
     "ListNDCG": _of_ndcg,
+    "IPrecNearest": lambda _, __: {"levels": "nearest"},
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
+from permed_measures.errors import visible
 from permed_measures.explanation.conventions import AXES, FAMILIES, SHARED, short
 from permed_measures.explanation.search import Combination, Explanation, Ties
 from permed_measures.explanation.waterfall import Moved, Waterfall
@@ -132,7 +133,7 @@ def _changed(count: int) -> str:
 
 def moved(queries: Sequence[Moved]) -> Table:
     """Lay out the queries that changed most."""
-    rows = [(number(q.before), number(q.after), signed(q.share), q.query_id) for q in queries]
+    rows = [(number(q.before), number(q.after), signed(q.share), visible(q.query_id)) for q in queries]
     return Table(("before", "after", "adds to the mean", "query"), rows, 3)
 
 
@@ -180,7 +181,7 @@ def sources(combinations: Sequence[Combination]) -> list[str]:
 
 def text(explanation: Explanation, *, all_values: bool = False) -> str:
     """Return the report as plain text."""
-    return "\n".join(_text_lines(explanation, all_values=all_values)).rstrip() + "\n"
+    return "\n".join(map(visible, _text_lines(explanation, all_values=all_values))).rstrip() + "\n"
 
 
 def _text_lines(explanation: Explanation, *, all_values: bool) -> Iterator[str]:

@@ -21,7 +21,7 @@ from permed_measures.explanation.conventions import (
 )
 from permed_measures.explanation.family import Values
 from permed_measures.explanation.lists import Lists
-from permed_measures.explanation.names import convention_of, measure_of
+from permed_measures.explanation.names import convention_of, measure_of, options_of
 from permed_measures.explanation.tools import Tool, find, tools_of
 from permed_measures.explanation.waterfall import Waterfall, walk
 from permed_measures.measures import parse
@@ -61,10 +61,9 @@ class Combination:
         return in_words(self.convention)
 
     @property
-    def options(self) -> dict[str, str]:
+    def options(self) -> dict[str, Any]:
         """What ``evaluate()`` needs beside the measure."""
-        found = {} if self.convention.queries == "qrels" else {"queries": self.convention.queries}
-        return found if self.convention.precision == 32 else {**found, "order": "float64"}  # noqa: PLR2004  (bits)
+        return options_of(self.convention)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""

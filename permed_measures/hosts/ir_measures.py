@@ -61,8 +61,8 @@ class PermedEvaluator(Evaluator):  # type: ignore[misc]  # ir_measures is untype
 class PermedProvider(Provider):  # type: ignore[misc]  # ir_measures is untyped
     """permed_measures.
 
-    Computes our measures and ``nDCG(dcg='exp-log2')``. Asked directly (``ir_measures.providers.registry['permed']``)
-    it computes pytrec_eval's measures too, all on one order of documents.
+    Computes our measures, ``nDCG(dcg='exp-log2')``, and ``RBP`` where cwl_eval does not. Asked directly
+    (``ir_measures.providers.registry['permed']``) it computes pytrec_eval's measures too, all on one order.
     """
 
     NAME = NAME
@@ -81,8 +81,8 @@ class PermedProvider(Provider):  # type: ignore[misc]  # ir_measures is untyped
 def refusal(measure: Measure, error: Exception) -> str:
     """Say why ir_measures does not compute a measure, and what to write or to install for it.
 
-    >>> refusal(ir_measures.RBP(p=0.7), ValueError("…")).partition(":")[0]
-    'ir_measures cannot compute RBP(p=0.7)'
+    >>> refusal(ir_measures.INST(T=2.0), ValueError("…")).partition(":")[0]
+    'ir_measures cannot compute INST(T=2.0)'
     """
     advice = []
     for provider in ir_measures.DefaultPipeline.providers:

@@ -81,7 +81,7 @@ def parse_all(names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
             msg = "an empty measure name; give one such as 'GWAP@10'"
             raise ParamError(msg)
         return [measure for word in words for measure in _parse_word(word)]
-    if not isinstance(names, Iterable):
+    if not isinstance(names, Iterable) or not getattr(names, "ndim", 1):
         msg = f"a measure is given by name or as an ir_measures measure, not as {type(names).__name__}"
         raise ParamError(msg)
     return [measure for name in names for measure in parse_all(name)]
@@ -136,8 +136,8 @@ def _in_capitals(name: str) -> str | None:
 
 def _literal_params(word: str, given: str) -> dict[str, Any]:
     try:
-        call = ast.parse(f"_{given}", mode="eval").body
-    except SyntaxError:
+        call = ast.parse(_unmixed(f"_{given}"), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         msg = f"{word!r}: the parameters {given!r} cannot be read; write Name(param=value, …)"
         raise ParamError(msg) from None
     if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
@@ -146,9 +146,21 @@ def _literal_params(word: str, given: str) -> dict[str, Any]:
     return {str(keyword.arg): _literal(word, ast.unparse(keyword.value)) for keyword in call.keywords}
 
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_RUN_TOGETHER = re.compile(r"\b\d[\w.]*?(and|else|for|if|in|is|not|or)")
+"""A number and a word of Python's without a space between them."""
+
+
+def _unmixed(text: str) -> str:
+    """Return a text that Python reads or refuses without a warning; ValueError where it would warn first."""
+    if _RUN_TOGETHER.search(_QUOTED.sub("", text)):
+        raise ValueError(text)
+    return text
+
+
 def _literal(word: str, text: str) -> Any:  # noqa: ANN401  (whatever was written)
     try:
-        return ast.literal_eval(text.strip())
+        return ast.literal_eval(_unmixed(text.strip()))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         hint = "; measures are separated by spaces" if "," in text else ""
         msg = f"{word!r}: {text!r} is not a value; numbers, quoted strings, True, False and dicts of these are{hint}"

@@ -16,7 +16,7 @@ from ir_measures import Measure, ParamInfo
 from ir_measures.measures import registry
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.ranking import Grades, Ranking
+from permed_measures.ranking import Grades, Ranking, real
 
 NOT_GIVEN: Any = ParamInfo().default
 """ir_measures' mark for a parameter that has no value and no default."""
@@ -81,12 +81,15 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
 
 def canonical(number: Any) -> int | float:  # noqa: ANN401  (any real number, numpy's included)
     """Return a built-in int for a whole number, else a built-in float, so that 2, 2.0 and np.int64(2) are one value."""
-    if isinstance(number, (bool, str, bytes)) or not hasattr(number, "__float__"):
-        raise ValueError(number)
+    if isinstance(number, bool):
+        raise ValueError(number)  # noqa: TRY004  (as of anything else that is no number)
     try:
+        as_float = real(number)
         return operator.index(number)
     except TypeError:
-        as_float = float(number)
+        pass
+    except OverflowError:
+        raise ValueError(number) from None
     if not math.isfinite(as_float):
         raise ValueError(number)
     return int(as_float) if as_float.is_integer() else as_float
@@ -120,7 +123,7 @@ def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (che
 
 def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
     whole = canonical(value)
-    if not isinstance(whole, int) or isinstance(value, float) or whole < 1:
+    if not isinstance(whole, int) or isinstance(value, float) or not 1 <= whole < 2**63:
         raise ValueError(value)
     return whole
 

@@ -25,9 +25,7 @@ def bin_g_expression(table: RankingTable, *, rel: float) -> nw.Expr:
     """Write the same over a table."""
     relevant = table.grade >= rel
     discount = table.discount(table.rank - table.found(relevant) + 1.0)
-    # engines compute the other rows too, where a rank may be below the number of relevant documents
-    total = table.sum_hits(1.0 / discount, relevant)
-    return table.ratio(total, table.sum_judged(1, relevant))
+    return table.ratio(table.sum_hits(1.0 / discount, relevant), table.sum_judged(1, relevant))
 
 
 class _BinG(RankingMeasure):

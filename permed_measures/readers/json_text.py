@@ -6,11 +6,13 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from permed_measures.measures.base import canonical
 
 _SHOWN = 60
+_LONG_NUMBER = re.compile(r"\d{4300}")
 _SPACE = re.compile(r"[ \t\n\r]*")
 decode_at = json.JSONDecoder().raw_decode
 """Return what stands at a place of a text, and the place after it."""
@@ -42,6 +44,12 @@ def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
     except RecursionError:
         msg = "JSON nested too deeply"
         raise JSONSyntaxError(msg) from None
+    except RepeatedKeyError:
+        raise
+    except ValueError:  # Python reads no whole number that is longer
+        found = _LONG_NUMBER.search(text)
+        msg = "a number of more than 4,300 digits"
+        raise JSONSyntaxError(msg, 1 if found is None else line_at(text, found.start())) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -52,9 +60,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Yield the keys of the object that starts at a place of sound JSON, where each stands, and where its value starts.
+    """Yield the keys of the object that starts at a place, where each stands, and where its value starts.
 
-    For messages: json says nothing of places.
+    For messages: json says nothing of places. Where the text is no JSON any more, nothing follows.
 
     >>> list(members('{"a": 1, "b": [2]}'))
     [('a', 1, 6), ('b', 9, 14)]
@@ -63,13 +71,14 @@ def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:
     if text[at : at + 1] != "{":
         return
     at = _next(text, at + 1)
-    while text[at] != "}":
-        key, end = decode_at(text, at)
-        value = _next(text, _next(text, end) + 1)
-        yield key, at, value
-        _, end = decode_at(text, value)
-        at = _next(text, end)
-        at = _next(text, at + 1) if text[at] == "," else at
+    with suppress(ValueError, RecursionError):
+        while text[at : at + 1] not in ("}", ""):
+            key, end = decode_at(text, at)
+            value = _next(text, _next(text, end) + 1)
+            yield key, at, value
+            _, end = decode_at(text, value)
+            at = _next(text, end)
+            at = _next(text, at + 1) if text[at : at + 1] == "," else at
 
 
 def _next(text: str, at: int) -> int:
@@ -131,7 +140,12 @@ def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         msg = f"document {doc_id!r}: the score {_short(value)} is not a number"
         raise ValueError(msg)  # noqa: TRY004  (readers add file and line to a ValueError)
-    if math.isnan(value):
+    try:
+        is_nan = math.isnan(value)
+    except OverflowError:
+        msg = f"document {doc_id!r}: the score {_short(value)} is too large: a score is below 1.8e308"
+        raise ValueError(msg) from None
+    if is_nan:
         msg = f"document {doc_id!r}: the score is NaN; a ranking needs a number for every document"
         raise ValueError(msg)
     return value

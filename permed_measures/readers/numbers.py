@@ -15,7 +15,7 @@ def grade_of(text: str | bytes) -> int | float:
     """
     written = _plain(text)
     try:
-        return int(written)
+        return canonical(int(written))
     except ValueError:
         pass
     try:

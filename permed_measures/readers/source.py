@@ -18,6 +18,10 @@ BLOCK = 1 << 15  # what its lines are split into stays in the processor's cache:
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
+_PIECE = 1 << 20
+_HELD = 64 << 20
+_RATIO = 100
+"""What has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30."""
 
 
 STDIN = "-"
@@ -88,7 +92,19 @@ class Source:
     def content(self) -> bytes:
         """Return all of it."""
         with self.open() as file:
-            return file.read().removeprefix(_BOM)
+            if not self.is_gzip:
+                return file.read().removeprefix(_BOM)
+            data = bytearray()
+            while piece := file.read(_PIECE):
+                data += piece
+                self._check_held(len(data))
+            return bytes(data).removeprefix(_BOM)
+
+    def _check_held(self, held: int) -> None:
+        """Refuse a gzip file that blows up in memory: it would take far more than its size tells."""
+        if self.is_gzip and held > max(_HELD, _RATIO * self.size):
+            msg = f"more than {held >> 20} MB in {self.size:,} bytes of gzip; if that is meant, unpack it first: gunzip"
+            raise InputError(msg, path=self.path)
 
     def text(self) -> str:
         """Return all of it as text."""
@@ -105,6 +121,7 @@ class Source:
                 if feed:
                     yield line, whole
                     line += whole.count(b"\n") + 1
+                self._check_held(len(rest))
                 data = file.read(max(size, len(rest)))  # a long line is not copied once for every block
         if rest:
             yield line, rest

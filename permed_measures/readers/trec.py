@@ -1,12 +1,14 @@
 """TREC qrels (query, iteration, document, grade) and runs (query, Q0, document, rank, score, tag).
 
-Fields are separated by any white space; blank lines and lines that start with ``#`` are left out.
+Fields are separated by any white space; blank lines, lines that start with ``#`` and what follows a run's tag are left
+out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError
 from permed_measures.inputs import Judgements, SubtopicQrels
@@ -20,8 +22,10 @@ ROWS = True
 
 _FIELDS = {"qrels": 4, "run": 6}
 _VALUE = {"qrels": 3, "run": 4}
+_RANK = 3
 _LINE_END = "\0"
 _NUL = b"\0"
+_PIECE = 1 << 20
 _SPLIT_BY_STR_ONLY = (b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 """White space to str.split(), not to bytes.split(), nor to trec_eval."""
 
@@ -29,8 +33,8 @@ _SPLIT_BY_STR_ONLY = (b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 def fits(head: bytes) -> bool:
     """Whether the first line that is not a comment has the fields of a TREC file."""
     fields = next((line.split() for line in head.split(b"\n") if is_data(line)), [])
-    what = next((what for what, count in _FIELDS.items() if count == len(fields)), None)
-    if what is None:
+    what = _what(fields)
+    if what is None or (len(fields) > _FIELDS[what] and fields[1].upper() != b"Q0"):
         return False
     try:
         float(fields[_VALUE[what]])
@@ -42,6 +46,12 @@ def fits(head: bytes) -> bool:
 def what_is(source: Source) -> str | None:
     """Return 'qrels' or 'run' by the number of fields in the first line."""
     fields = next((line.split() for line in source.head().split(b"\n") if is_data(line)), [])
+    return _what(fields)
+
+
+def _what(fields: Sequence[bytes]) -> str | None:
+    if len(fields) > _FIELDS["run"] and fields[_RANK].isdigit():
+        return "run"
     return next((what for what, count in _FIELDS.items() if count == len(fields)), None)
 
 
@@ -53,11 +63,13 @@ def is_data(line: bytes) -> bool:
 
 def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
-    groups: dict[str, dict[str, Any]] = {}
+    groups: Noted = Noted()
     count = 0
+    more = 0
     iterations: set[str] = set()
     for first, block in source.blocks():
-        query_ids, doc_ids, values, middle = _columns(source, what, first, block)
+        query_ids, doc_ids, values, middle, longer = _columns(source, what, first, block)
+        more += longer
         if what == "qrels":
             iterations.update(middle)
         last, group = None, {}
@@ -70,7 +82,10 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     if len(iterations) > 1:
         return _with_subtopics(source)
     if sum(map(len, groups.values())) != count:
-        raise _repetition(source)
+        check(source, what)
+    if more:
+        lines = "1 line has" if more == 1 else f"{more:,} lines have"
+        groups.notes.append(f"{lines} fields after the tag of the run, which are ignored, as trec_eval does")
     return groups
 
 
@@ -86,16 +101,66 @@ def _with_subtopics(source: Source) -> dict[str, dict[str, Any]]:
     return judgements.qrels()
 
 
-def _columns(
-    source: Source, what: str, first: int, block: bytes
-) -> tuple[Sequence[str], Sequence[str], Sequence[Any], Sequence[Any]]:
-    """Return query ids, document ids, values and second fields, all at once when every line of a block is sound."""
+class Noted(dict[str, dict[str, Any]]):
+    """Groups, and what is to be said about the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+
+
+def check(source: Source, what: str) -> None:
+    """Raise the error of the first line that is wrong, else of one that repeats another; the file is not kept."""
+    seen = array("q")
+    for first, block in source.blocks():
+        rows = _columns(source, what, first, block)
+        seen.extend(map(hash, zip(rows.query_ids, rows.doc_ids, strict=True)))
+    again = _repeated(seen)
+    if again:
+        _check_repetition(source, what, source.blocks(), again)
+
+
+def check_parts(source: Source, what: str, parts: Iterable[tuple[int, int]]) -> None:
+    """Raise the error of the first wrong line in some parts of a file, else of one that repeats another of its part.
+
+    A part starts where a line does, and stops where one does.
+    """
+    line = 1
+    with source.open() as file:
+        for start, stop in parts:
+            while file.tell() < start:
+                line += file.read(min(_PIECE, start - file.tell())).count(b"\n")
+            block = file.read(stop - start)
+            rows = _columns(source, what, line, block.removesuffix(b"\n"))
+            again = _repeated(array("q", map(hash, zip(rows.query_ids, rows.doc_ids, strict=True))))
+            if again:
+                _check_repetition(source, what, [(line, block.removesuffix(b"\n"))], again)
+            line += block.count(b"\n")
+
+
+class _Rows(NamedTuple):
+    """The lines of a block by their fields; ``longer`` is how many lines have more of them than a run has."""
+
+    query_ids: Sequence[str] = ()
+    doc_ids: Sequence[str] = ()
+    values: Sequence[Any] = ()
+    iterations: Sequence[str] = ()
+    longer: int = 0
+
+
+def _columns(source: Source, what: str, first: int, block: bytes) -> _Rows:
+    """Return the fields of a block, all at once when every line of it is sound."""
     found = None if b"#" in block or _NUL in block else _fields(block, what)
+    longer = 0
     if found is None:
-        kept = b"\n".join([line for line in block.split(b"\n") if is_data(line)])
-        if not kept:
-            return (), (), (), ()
-        found = None if _NUL in kept else _fields(kept, what)
+        lines = [line for line in block.split(b"\n") if is_data(line)]
+        if not lines:
+            return _Rows()
+        kept = b"\n".join(lines)
+        if _NUL not in kept:
+            found = _fields(kept, what)
+            longer = 0 if found is not None or what == "qrels" else _cut(lines)
+            found = _fields(b"\n".join(lines), what) if longer else found
     if found is None:
         raise _fault(source, what, first, block)
     fields, line_end = found
@@ -104,10 +169,24 @@ def _columns(
     if values is None:
         raise _fault(source, what, first, block)
     if line_end == _LINE_END:
-        return fields[::step], fields[2::step], values, fields[1::step]
+        return _Rows(fields[::step], fields[2::step], values, fields[1::step], longer)
     source.decode(block, first)  # an error names the line
     query_ids, iterations, doc_ids = (b"\n".join(fields[at::step]).decode().split("\n") for at in range(3))
-    return query_ids, doc_ids, values, iterations
+    return _Rows(query_ids, doc_ids, values, iterations, longer)
+
+
+def _cut(lines: list[bytes]) -> int:
+    """Take away what follows the tag of a run, and return of how many lines.
+
+    Where the fourth field is no rank, a document may be named in two words: such a line is left as it is.
+    """
+    count = 0
+    for place, line in enumerate(lines):
+        fields = line.split()
+        if len(fields) > _FIELDS["run"] and fields[_RANK].isdigit():
+            lines[place] = b" ".join(fields[: _FIELDS["run"]])
+            count += 1
+    return count
 
 
 def _fields(lines: bytes, what: str) -> tuple[list[Any], str | bytes] | None:
@@ -154,9 +233,11 @@ def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
     expected, at = _FIELDS[what], _VALUE[what]
     parse: Callable[[bytes], int | float] = grade_of if what == "qrels" else score_of
     for number, line, fields in _numbered(first, block):
-        if len(fields) != expected:
+        if len(fields) != expected and not (what == "run" and _what(fields) == what):
             count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-            return source.error(f"{count}, a {what} line has {expected}: {shown(line)}", number)
+            no_rank = what == "run" and len(fields) > expected
+            more = ", and more only where the fourth is a rank" if no_rank else ""
+            return source.error(f"{count}, a {what} line has {expected}{more}: {shown(line)}", number)
         if _NUL in line:
             return source.error(f"a NUL character: {shown(line)}", number)
         try:
@@ -167,19 +248,32 @@ def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
     raise AssertionError(msg)
 
 
-def _repetition(source: Source) -> InputError:
-    """Find the line whose query and document stand in the file before."""
-    seen: dict[tuple[bytes, bytes], int] = {}
-    for first, block in source.blocks():
-        for number, line, fields in _numbered(first, block):
-            pair = (fields[0], fields[2])
+def _repeated(hashes: array[int]) -> set[int]:
+    """Return those that are there more than once; the array is sorted where it is."""
+    import numpy as np  # noqa: PLC0415  (only for large files, and for errors)
+
+    if not hashes:
+        return set()
+    ordered = np.frombuffer(hashes, np.int64)
+    ordered.sort()
+    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+
+
+def _check_repetition(source: Source, what: str, blocks: Iterable[tuple[int, bytes]], hashes: set[int]) -> None:
+    """Raise the error of the line whose query and document stand before it; their hash is one of these."""
+    seen: dict[tuple[str, str], int] = {}
+    for first, block in blocks:
+        query_ids, doc_ids, *_ = _columns(source, what, first, block)
+        if hashes.isdisjoint(map(hash, zip(query_ids, doc_ids, strict=True))):
+            continue
+        for pair, (number, line, _) in zip(zip(query_ids, doc_ids, strict=True), _numbered(first, block), strict=True):
+            if hash(pair) not in hashes:
+                continue
             if pair in seen:
-                query_id, doc_id = (field.decode() for field in pair)
+                query_id, doc_id = pair
                 msg = f"query {query_id!r}, document {doc_id!r} stands in line {seen[pair]} already: {shown(line)}"
-                return source.error(msg, number)
+                raise source.error(msg, number)
             seen[pair] = number
-    msg = "pairs were counted twice, but every one of them stands once"
-    raise AssertionError(msg)
 
 
 def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:

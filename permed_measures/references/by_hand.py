@@ -210,11 +210,11 @@ def _num_ret(grades: Grades, ranking: list[str], params: Params) -> float:
 
 def _interpolated(grades: Grades, ranking: list[str], level: int, rel: float) -> float:
     """Return the highest precision at any rank by which so many relevant documents are found."""
-    best = 0.0
-    for rank in range(1, len(ranking) + 1):
-        precision = _precision_at(grades, ranking, rank, rel)
-        if round(precision * rank) >= level:
-            best = max(best, precision)
+    best, hits = 0.0, 0
+    for rank, doc_id in enumerate(ranking, 1):
+        hits += _is_relevant(grades, doc_id, rel)
+        if hits >= level:
+            best = max(best, hits / rank)
     return best
 
 

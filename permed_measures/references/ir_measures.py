@@ -68,7 +68,18 @@ def _pytrec_eval(name: str, params: Params) -> Computation | None:
     measure = _supported("pytrec_eval", name, params)
     if measure is None:
         return None
-    return Computation(_calculation("pytrec_eval", measure), how=str(measure), refuses=_safe_only)
+    unread = _unread(name, params)
+    refuses = (lambda _, __: unread) if unread else _safe_only
+    return Computation(_calculation("pytrec_eval", measure), how=str(measure), refuses=refuses)
+
+
+def _unread(name: str, params: Params) -> str:
+    """Say which number ir_measures does not hand on as it is."""
+    if name == "IPrec" and float(f"{params['recall']:.2f}") != params["recall"]:
+        return "ir_measures asks pytrec_eval for a level of recall with two decimals"
+    if name == "SetF" and "e" in repr(params["beta"]):
+        return "ir_measures writes beta with an exponent, which pytrec_eval does not read"
+    return ""
 
 
 def _msmarco(name: str, params: Params) -> Computation | None:

@@ -7,11 +7,11 @@ precision at every rank and level, recall, or nDCG over fewer judgements.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from permed_measures.references.reference import (
@@ -233,7 +233,17 @@ def _from_precision(precision: list[list[float]], weights: list[float], grades: 
 
 
 def _set_f(params: Params) -> Computation:
-    return _binary("set_F" if params["beta"] == 1 else f"set_F_{params['beta']}", params, key="set_F")
+    return _binary("set_F" if params["beta"] == 1 else f"set_F_{_digits(params['beta'])}", params, key="set_F")
+
+
+def _iprec(params: Params) -> Computation:
+    two = f"{params['recall']:.2f}"  # as its answers are written, whatever was asked for
+    asked = two if float(two) == params["recall"] else _digits(params["recall"])
+    return _binary(f"iprec_at_recall_{asked}", params, key=f"iprec_at_recall_{two}")
+
+
+def _digits(number: float) -> str:
+    return f"{Decimal(repr(float(number))):f}"  # pytrec_eval takes 1e-05 for 1
 
 
 def _num_ret(params: Params) -> Computation:
@@ -298,15 +308,20 @@ def _marks(qrels: Qrels, run: Run, *, judged_only: bool = False) -> Iterator[tup
             yield query_id, [after > before for before, after in pairwise(found)]
 
 
-def _iprec_nearest(params: Params) -> Computation:
+def _iprec_nearest(params: Params, recalls: Sequence[float]) -> Computation:
+    """Average interpolated precision over levels of recall, rounded to the nearest number of documents."""
+
     def compute(qrels: Qrels, run: Run) -> Values:
         binary = _thresholded(qrels, params["rel"])
         values: Values = {}
-        for query_id, marks in _marks(binary, run, judged_only=params["judged_only"]):
-            exact = Decimal(params["recall"] * sum(grade == 1 for grade in binary[query_id].values()))
-            level = int(exact.to_integral_value(ROUND_HALF_UP))
-            precisions = [sum(marks[:rank]) / rank for rank in range(1, len(marks) + 1) if sum(marks[:rank]) >= level]
-            values[query_id] = max(precisions, default=0.0)
+        for query_id, marks in _marks(binary, run, judged_only=params.get("judged_only", False)):
+            num_rel = sum(grade == 1 for grade in binary[query_id].values())
+            found = list(accumulate(marks, initial=0))[1:]
+            values[query_id] = 0.0
+            for recall in recalls:
+                level = Decimal(recall * num_rel).to_integral_value(ROUND_HALF_UP)
+                precisions = [hits / rank for rank, hits in enumerate(found, 1) if hits >= level]
+                values[query_id] += max(precisions, default=0.0) / len(recalls)
         return values
 
     return Computation(compute, how="P at every rank", refuses=_too_high)
@@ -315,13 +330,7 @@ def _iprec_nearest(params: Params) -> Computation:
 def _eleven_point(params: Params) -> Computation:
     if params["rounding"] == "up":
         return _of_lists("11pt_avg", params)
-    parts = [_iprec_nearest({**params, "recall": tenths / 10, "judged_only": False}) for tenths in range(11)]
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        found = [part.compute(qrels, run) for part in parts]
-        return {query_id: sum(values[query_id] for values in found) / 11 for query_id in found[0]}
-
-    return Computation(compute, how="P at every rank", refuses=_too_high)
+    return _iprec_nearest(params, [tenths / 10 for tenths in range(11)])
 
 
 def _rbp(params: Params) -> Computation:
@@ -383,7 +392,7 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "Rprec": lambda p: _binary("Rprec", p),
     "Bpref": lambda p: _binary("bpref", p),
     "infAP": lambda p: _binary("infAP", p),
-    "IPrec": lambda p: _binary(f"iprec_at_recall_{p['recall']:.2f}", p),
+    "IPrec": _iprec,
     "SetP": lambda p: _binary("set_relative_P" if p["relative"] else "set_P", p),
     "SetR": lambda p: _binary("set_recall", p),
     "SetF": _set_f,
@@ -396,7 +405,7 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "G": lambda _: _graded("G"),
     "GMAP": lambda p: _geometric("gm_map", p),
     "GMBpref": lambda p: _geometric("gm_bpref", p),
-    "IPrecNearest": _iprec_nearest,
+    "IPrecNearest": lambda p: _iprec_nearest(p, [p["recall"]]),
     "NumNonRelJudgedRet": lambda p: _binary("num_nonrel_judged_ret", p),
     "RBP": _rbp,
     "RBPResidual": _rbp_residual,

@@ -123,7 +123,7 @@ def as_float32(score: float) -> float:
 
 
 def trec_order(scores: Scores) -> list[str]:
-    """Return the documents as trec_eval 9.0.8 ranks them: by 32-bit score, then by id (bytes), both descending."""
+    """Return the documents as trec_eval 9.0.8 ranks them: by 32-bit score; ties by id (bytes); both descending."""
     return sorted(scores, key=lambda doc_id: (as_float32(scores[doc_id]), doc_id.encode()), reverse=True)
 
 

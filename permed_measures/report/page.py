@@ -44,11 +44,8 @@ def page(comparison: Comparison) -> str:
     if comparison.notes:
         sections.append(html_section("notes", "Notes on the input", html_lines(comparison.notes)))
     script = (files("permed_measures.report") / "page.js").read_text(encoding="utf-8")
-    scripts = [
-        f'<script type="application/json" id="values">{_embedded(comparison)}</script>',
-        f"<script>\n{script}</script>",
-    ]
-    return html_page(title, _summary(comparison), sections, scripts=scripts)
+    data = {"values": _embedded(comparison)}
+    return html_page(title, _summary(comparison), sections, scripts=[f"\n{script}"], data=data)
 
 
 def _summary(comparison: Comparison) -> str:

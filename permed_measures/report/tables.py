@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from permed_measures.comparison import Comparison, Table
+from permed_measures.errors import visible
 from permed_measures.markup import latex_text, markdown_row, markdown_text, terminal_width
 from permed_measures.report import words
 
@@ -120,24 +121,27 @@ def text(comparison: Comparison, brief: bool) -> str:  # noqa: FBT001  (one sign
     """Return aligned plain text."""
     blocks = [_text_grid(grid) for grid in _grids(comparison, brief)]
     below = words.method(comparison)
-    blocks.append("\n".join(below[:1] if brief else below))
-    blocks.append("\n".join(words.definitions(comparison)))
+    under = [below[:1] if brief else below, words.definitions(comparison)]
     if not brief:
-        blocks.append("\n".join(["What can be concluded", *[f"- {line}" for line in _conclusions(comparison)]]))
+        under.append(["What can be concluded", *[f"- {line}" for line in _conclusions(comparison)]])
     if comparison.notes:
-        blocks.append("\n".join(f"note: {note}" for note in comparison.notes))
+        under.append([f"note: {note}" for note in comparison.notes])
+    blocks += ["\n".join(map(visible, lines)) for lines in under]
     return "\n\n".join(blocks) + "\n"
 
 
 def _text_grid(grid: Grid) -> str:
     marked = [any(row[place].marked for row in grid.rows) for place in range(len(grid.heads))]
     texts = [
-        [cell.text + ("*" if cell.marked else " " if marks else "") for cell, marks in zip(row, marked, strict=True)]
+        [
+            visible(cell.text) + ("*" if cell.marked else " " if marks else "")
+            for cell, marks in zip(row, marked, strict=True)
+        ]
         for row in grid.rows
     ]
-    heads = [head + (" " if marks else "") for head, marks in zip(grid.heads, marked, strict=True)]
+    heads = [visible(head) + (" " if marks else "") for head, marks in zip(grid.heads, marked, strict=True)]
     widths = [max(map(terminal_width, column)) for column in zip(heads, *texts, strict=True)]
-    lines = [grid.title, ""]
+    lines = [visible(grid.title), ""]
     for row in (heads, ["-" * width for width in widths], *texts):
         cells = [_padded(cell, widths[place], place < grid.left) for place, cell in enumerate(row)]
         lines.append("  ".join(cells).rstrip())

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 from permed_measures.errors import InputError
+from permed_measures.ranking import real
 from permed_measures.readers.json_text import as_id, loads
 from permed_measures.readers.source import Source, shown
 
@@ -188,13 +189,18 @@ def _is_number(item: Any) -> bool:  # noqa: ANN401  (that is the question)
 
 
 def _score(score: Any, doc_id: str) -> float:  # noqa: ANN401  (checked here)
-    if not _is_number(score):
-        msg = f"document {doc_id!r}: the score {score!r} is not a number"
+    try:
+        found = real(score) if _is_number(score) else None
+    except (ValueError, OverflowError):
+        found = None
+    if found is None:
+        shown = "beyond 1.8e308" if isinstance(score, int) else repr(score)
+        msg = f"document {doc_id!r}: the score {shown} is not a number"
         raise InputError(msg)
-    if math.isnan(score):
+    if math.isnan(found):
         msg = f"document {doc_id!r}: the score is NaN"
         raise InputError(msg)
-    return float(score)
+    return found
 
 
 def _doc_id(item: Any, ids: Sequence[str]) -> Any:  # noqa: ANN401  (checked by the caller)

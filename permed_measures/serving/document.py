@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 
+from permed_measures.errors import visible
 from permed_measures.markup import html_lines, html_page, html_section, markdown_text, terminal_width
 
 _STYLE = """
@@ -51,16 +52,17 @@ class Document:
 
 def text(document: Document) -> str:
     """Return aligned plain text."""
-    blocks = [f"{document.title}\n{document.summary}", *map(_text_table, document.tables)]
+    blocks = [f"{visible(document.title)}\n{visible(document.summary)}", *map(_text_table, document.tables)]
     if document.lines:
-        blocks.append("\n".join(document.lines))
+        blocks.append("\n".join(map(visible, document.lines)))
     return "\n\n".join(blocks) + "\n"
 
 
 def _text_table(table: Table) -> str:
-    widths = [max(map(terminal_width, column)) for column in zip(table.heads, *table.rows, strict=True)]
-    lines = [table.title, ""]
-    for row in (table.heads, ["-" * width for width in widths], *table.rows):
+    heads, *rows = [[*map(visible, row)] for row in (table.heads, *table.rows)]
+    widths = [max(map(terminal_width, column)) for column in zip(heads, *rows, strict=True)]
+    lines = [visible(table.title), ""]
+    for row in (heads, ["-" * width for width in widths], *rows):
         cells = []
         for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
             spaces = " " * (width - terminal_width(cell))

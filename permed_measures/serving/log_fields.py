@@ -27,6 +27,7 @@ _BAD_STATUS = {"error", "failed", "failure", "timeout", "status_code_error"}
 _MAY_FAIL = frozenset((*ERRORS, *STATUSES, "success", "ok"))
 _OTEL_ERROR = 2
 _HTTP_ERROR = 400
+_MOST = 2**53
 _LATEST_S = 1e11
 """Seconds since 1970 beyond which a number cannot be seconds: the year 5138."""
 
@@ -161,8 +162,11 @@ def _nano_times(start: Any, end: Any) -> tuple[float, float]:  # noqa: ANN401  (
         raise ValueError(msg)
     try:
         start_ns, end_ns = int(start), int(end)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(msg) from None
+    if not max(abs(start_ns), abs(end_ns)) < _LATEST_S * 1e9:
+        msg = f"start {start!r:.40} and end {end!r:.40} cannot be nanoseconds since 1970"
+        raise ValueError(msg)
     # subtracted as integers: a float has no room for the nanoseconds of a date
     return start_ns / 1e9, _duration_ms(end_ns - start_ns, "end - start", UNITS_MS["ns"]) or 0.0
 
@@ -188,7 +192,11 @@ def _number(value: Any, name: str) -> float | None:  # noqa: ANN401  (checked he
         except ValueError:
             pass
     elif not isinstance(value, (bool, str)) and hasattr(value, "__float__"):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            msg = f"{name} is a number of more than 308 digits"
+            raise ValueError(msg) from None
     msg = f"{name} is {value!r}, not a number"
     raise ValueError(msg)
 
@@ -255,6 +263,8 @@ def _failure(record: Mapping[str, Any]) -> tuple[str, str] | None:
 def _is_bad_status(status: Any) -> bool:  # noqa: ANN401  (a number or a word)
     try:
         return float(status) >= _HTTP_ERROR
+    except OverflowError:
+        return True
     except (TypeError, ValueError):
         return str(status).lower() in _BAD_STATUS
 
@@ -275,5 +285,8 @@ def _whole_number(record: Mapping[str, Any], keys: Sequence[str]) -> int | None:
     number = _number_in(record, keys)
     if number is not None and not number.is_integer():
         msg = f"{key} is {number:g}; a number of candidates is whole"
+        raise ValueError(msg)
+    if number is not None and number > _MOST:
+        msg = f"{key} is {number:g}; a number of candidates is at most {_MOST:,}"
         raise ValueError(msg)
     return None if number is None else int(number)

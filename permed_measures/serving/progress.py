@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from permed_measures.errors import require
+from permed_measures.errors import require, visible
 
 _REFRESH_S = 0.2
 
@@ -25,7 +25,7 @@ def bar(label: str, total: int, *, shown: bool) -> Iterator[Callable[[], None]]:
     console = require("rich.console", extra="cli").Console(stderr=True)
     drawn = 0.0
     with rich_progress.Progress(console=console, auto_refresh=False, transient=True) as progress:
-        task = progress.add_task(label.replace("[", r"\["), total=total)
+        task = progress.add_task(visible(label).replace("[", r"\["), total=total)
 
         def step() -> None:
             nonlocal drawn
