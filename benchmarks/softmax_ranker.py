@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
-from permed_measures.leaks import leak_check
-from permed_measures.samples import Group, Samples, evaluate_samples
-from permed_measures.softmax_ranker import SoftmaxRanker
+from permed_measures.ltr.leaks import leak_check
+from permed_measures.ltr.samples import Group, Samples, evaluate_samples
+from permed_measures.ltr.softmax_ranker import SoftmaxRanker
 
 
 def made(num_samples: int, size: int, num_features: int = 4) -> Samples:

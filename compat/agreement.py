@@ -16,8 +16,8 @@ from compat.cases import CASES
 from compat.corpora import CORPORA, Corpus
 from compat.hosts import HOSTS, Values, absent
 from permed_measures.evaluate import Plan
-from permed_measures.references import REFERENCES, Computation
-from permed_measures.verify import all_params, computed_by
+from permed_measures.verification import all_params, computed_by
+from permed_measures.verification.references import REFERENCES, Computation
 
 AGREES, DIFFERS, REFUSES = "agrees", "differs", "refuses"
 

@@ -17,16 +17,17 @@ from ir_measures.providers import registry
 
 from compat.corpora.corpus import Grid
 from compat.tables import TABLES
-from permed_measures import ParamError, evaluate, large_runs
+from permed_measures import ParamError, evaluate
 from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
 from permed_measures.explanation.family import Values as ByConvention
 from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.names import convention_of
+from permed_measures.files import large as large_runs
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
 from permed_measures.hosts.ranx import install, ranx_qrels, ranx_run, uninstall
 from permed_measures.measures import own
-from permed_measures.references.reference import trec_order
+from permed_measures.verification.references.reference import trec_order
 
 Values = dict[Measure, dict[str, float]]
 

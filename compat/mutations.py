@@ -459,15 +459,21 @@ MUTATIONS = (
     _in("explain", "64-bit scores", "explanation/lists.py", "if precision == 32:", "if precision == 99:"),
     _in("explain", "negative grades judged", "explanation/lists.py", "grade if grade >= 0 else np.nan", "grade"),
     # the readers of large files
-    _in("large_numpy", "ties ascending", "large_trec.py", "reverse=True)[:depth]", "key=lambda hit: -hit[0])[:depth]"),
-    _in("large_numpy", "64-bit scores", "large_trec.py", "scores.astype(order).tolist()", "scores.tolist()"),
     _in(
-        "large_numpy", "bounds too narrow", "large_trec.py", "value - unit, value + unit", "value + unit, value - unit"
+        "large_numpy", "ties ascending", "files/blocks.py", "reverse=True)[:depth]", "key=lambda hit: -hit[0])[:depth]"
     ),
-    _in("large_duckdb", "64-bit scores", "large_runs.py", '"float32": "s::FLOAT"', '"float32": _EXACT'),
-    _in("large_duckdb", "ties ascending", "large_runs.py", "sum(other > doc_id", "sum(other < doc_id"),
+    _in("large_numpy", "64-bit scores", "files/blocks.py", "scores.astype(order).tolist()", "scores.tolist()"),
     _in(
-        "large_duckdb", "ranks from 0", "large_runs.py", "len(ascending) + 1 - not_above", "len(ascending) - not_above"
+        "large_numpy",
+        "bounds too narrow",
+        "files/blocks.py",
+        "value - unit, value + unit",
+        "value + unit, value - unit",
+    ),
+    _in("large_duckdb", "64-bit scores", "files/large.py", '"float32": "s::FLOAT"', '"float32": _EXACT'),
+    _in("large_duckdb", "ties ascending", "files/large.py", "sum(other > doc_id", "sum(other < doc_id"),
+    _in(
+        "large_duckdb", "ranks from 0", "files/large.py", "len(ascending) + 1 - not_above", "len(ascending) - not_above"
     ),
 )
 

@@ -13,8 +13,8 @@ from compat.corpora.real import FOLDER
 from compat.differences import DIFFERENCES, expected
 from compat.hosts import HOSTS
 from compat.mutations import MUTATIONS
-from permed_measures.output import write_whole
-from permed_measures.references import REFERENCES, TOLERANCE
+from permed_measures.files.output import write_whole
+from permed_measures.verification.references import REFERENCES, TOLERANCE
 
 README = Path(__file__).with_name("README.md")
 

@@ -10,7 +10,7 @@ from compat.cases import CASES
 from compat.corpora import CORPORA
 from compat.differences import DIFFERENCES, Difference, expected
 from permed_measures import InputError, evaluate
-from permed_measures.references import untied
+from permed_measures.verification.references import untied
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

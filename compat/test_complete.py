@@ -19,8 +19,8 @@ from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
 from permed_measures.measures import DEFINED, own
 from permed_measures.profiles import PROFILES
-from permed_measures.references import REFERENCES
-from permed_measures.verify import all_params
+from permed_measures.verification import all_params
+from permed_measures.verification.references import REFERENCES
 
 NOT_IN_TABLES = {
     *("Bpref", "IPrec", "NumQ", "NumRel", "NumRet", "SetAP", "SetF", "SetP", "infAP"),

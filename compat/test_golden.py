@@ -14,8 +14,8 @@ from compat.corpora.real import FOLDER, read_qrels, read_run
 from compat.hosts import HOSTS, absent
 from permed_measures import ParamError, evaluate
 from permed_measures.measures import parse, parse_all
-from permed_measures.references import REFERENCES
-from permed_measures.verify import all_params
+from permed_measures.verification import all_params
+from permed_measures.verification.references import REFERENCES
 
 needs_data = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the reference data is not at hand: {FOLDER} is missing")
 

@@ -11,8 +11,8 @@ from ir_measures import Measure
 from compat.corpora.corpus import Grid
 from permed_measures import evaluate, ranking
 from permed_measures.measures import parse_all
-from permed_measures.references import REFERENCES, TOLERANCE
-from permed_measures.verify import all_params
+from permed_measures.verification import all_params
+from permed_measures.verification.references import REFERENCES, TOLERANCE
 
 OURS = parse_all(
     """GWAP(max_rel=10) GWAP(max_rel=10)@1 GWAP(max_rel=10)@3 GWAP(max_rel=10,norm='cutoff')@3

@@ -27,7 +27,7 @@ from permed_measures.explanation.conventions import FAMILIES, Convention, base_o
 from permed_measures.explanation.family import Values
 from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.tools import TOOLS, Tool
-from permed_measures.references.reference import has_near_ties, has_ties, trec_order
+from permed_measures.verification.references.reference import has_near_ties, has_ties, trec_order
 
 CUTOFFS = (1, 5, 10)
 LEVELS = (0.0, 0.1, 0.25, 0.6, 1.0)

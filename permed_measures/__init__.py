@@ -18,13 +18,13 @@ from permed_measures.ranking import Ranking, rank, rank_list
 if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
     from permed_measures.explanation import Explanation, explain
+    from permed_measures.files import read_qrels, read_run
     from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
     from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
     from permed_measures.hosts.pytrec_eval import uninstall as uninstall_pytrec_eval
     from permed_measures.hosts.ranx import install as install_ranx
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
-    from permed_measures.readers import read_qrels, read_run
     from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
 
 __version__ = "0.1.0"
@@ -81,8 +81,8 @@ _LATER = {
     "install_ranx": "hosts.ranx.install",
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
-    "read_qrels": "readers.read_qrels",
-    "read_run": "readers.read_run",
+    "read_qrels": "files.read_qrels",
+    "read_run": "files.read_run",
     "supported_measures": "hosts.pytrec_eval.supported_measures",
     "supported_nicknames": "hosts.pytrec_eval.supported_nicknames",
     "table_means": "tables.table_means",

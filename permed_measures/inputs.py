@@ -91,7 +91,7 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
             _refuse_several(source)
         return source
     if isinstance(source, (str, PathLike)):
-        from permed_measures.readers import read_qrels  # noqa: PLC0415  (readers are for those who read files)
+        from permed_measures.files import read_qrels  # noqa: PLC0415  (readers are for those who read files)
 
         return as_qrels(read_qrels(source), subtopics=subtopics)
     if isinstance(source, Mapping):
@@ -132,7 +132,7 @@ def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
     Scores and document ids are checked by :func:`ranking_of`, query by query.
     """
     if isinstance(source, (str, PathLike)):
-        from permed_measures.readers import read_run  # noqa: PLC0415  (readers are for those who read files)
+        from permed_measures.files import read_run  # noqa: PLC0415  (readers are for those who read files)
 
         return read_run(source)
     if isinstance(source, Mapping):

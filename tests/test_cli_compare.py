@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from permed_measures.demo import FILES, example
+from permed_measures.cli._demo_data import FILES, example
 
 pytest.importorskip("click", reason="the shell tool needs it")
 pytest.importorskip("scipy", reason="the paired t-test needs it")
@@ -242,5 +242,5 @@ def test_every_help_has_examples_with_their_lines_kept(tool):
 
 
 def test_importing_compare_loads_no_scipy():
-    code = "import permed_measures.comparison, permed_measures.report, sys; sys.exit('scipy' in sys.modules)"
+    code = "import permed_measures.comparison, permed_measures.comparison.report, sys; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -228,14 +228,14 @@ def test_ctrl_c_ends_the_process_with_130():
 @pytest.mark.parametrize("kind", ["RuntimeError", "InterruptException"])
 def test_ctrl_c_within_duckdb_is_no_reason_to_read_on(tool, monkeypatch, kind):
     duckdb = pytest.importorskip("duckdb")
-    from permed_measures import large_runs
+    from permed_measures.files import large as large_runs
 
     def interrupted(*_):
         message = "Query interrupted"
         raise getattr(duckdb, kind, RuntimeError)(message)
 
     monkeypatch.setitem(large_runs.rankings.__kwdefaults__, "large", 0)
-    monkeypatch.setattr("permed_measures.large_runs._Engine.whole", interrupted)
+    monkeypatch.setattr("permed_measures.files.large._Engine.whole", interrupted)
     code, out, err = tool("eval", "qrels.txt", "bm25.run", "-m", "AP", "-o", "table.md")
     assert (code, out, err.strip()) == (130, "", "permed-measures: interrupted")
     assert not Path("table.md").exists()

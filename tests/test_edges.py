@@ -9,11 +9,13 @@ from unittest import mock
 
 import pytest
 
-from permed_measures import InputError, compare, evaluate, large_runs, large_trec, rank
-from permed_measures.gate import gate
+from permed_measures import InputError, compare, evaluate, rank
+from permed_measures.files import blocks as large_trec
+from permed_measures.files import large as large_runs
+from permed_measures.gating import gate
 from permed_measures.ranking import order
-from permed_measures.references.reference import trec_order
-from permed_measures.verify import as_scores
+from permed_measures.verification import as_scores
+from permed_measures.verification.references.reference import trec_order
 
 
 def mean(qrels, run, measure):

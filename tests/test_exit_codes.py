@@ -13,7 +13,7 @@ import pytest
 
 from permed_measures import ParamError, parse
 from permed_measures.cli import main
-from permed_measures.readers.source import Source
+from permed_measures.files.source import Source
 
 pytest.importorskip("click", reason="the commands need it")
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from permed_measures import InputError, ParamError, features
+from permed_measures import InputError, ParamError
+from permed_measures.ltr import features
 
 vectors = st.lists(st.floats(-10, 10), min_size=3, max_size=3)
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.gate import Check, Condition, Gate, gate, junit, parse_condition, read_serving
+from permed_measures.gating import Check, Condition, Gate, gate, junit, parse_condition, read_serving
 from permed_measures.measures import parse
 from permed_measures.profiles import Entry, Profile, load_profile
 

@@ -13,9 +13,9 @@ import pytrec_eval
 from permed_measures import RelevanceEvaluator, evaluate, evaluate_tables, parse
 from permed_measures.explanation import explain
 from permed_measures.measures import own
-from permed_measures.references import REFERENCES
 from permed_measures.tables import known_measures
-from permed_measures.verify import verify
+from permed_measures.verification import verify
+from permed_measures.verification.references import REFERENCES
 
 TREC_NAMES = {
     "P@1": "P_1",

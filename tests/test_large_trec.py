@@ -7,12 +7,12 @@ import random
 import numpy as np
 import pytest
 
-from permed_measures import large_trec
 from permed_measures.errors import HostError
-from permed_measures.large_runs import rankings
-from permed_measures.large_trec import Doubt, Irregular, tops
+from permed_measures.files import blocks as large_trec
+from permed_measures.files import read_run
+from permed_measures.files.blocks import Doubt, Irregular, tops
+from permed_measures.files.large import rankings
 from permed_measures.ranking import ORDERS, order
-from permed_measures.readers import read_run
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_large_trec_runs_with_a_cut_off_need_no_engine(file, monkeypatch):
         message = "no DuckDB"
         raise HostError(message)
 
-    monkeypatch.setattr("permed_measures.large_runs.require", absent)
+    monkeypatch.setattr("permed_measures.files.large.require", absent)
     lines = ["q1 Q0 b 1 2.5 t", "q1 Q0 a 2 1.5 t", "q2 Q0 a 1 1.5 t"]
     found = rankings(file(lines), {"q1": {"a": 1}}, 10, large=0)
     assert found is not None

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 
 from permed_measures import InputError, ParamError
-from permed_measures.features import size_fit
-from permed_measures.leaks import leak_check, trained_on
-from permed_measures.samples import as_samples
+from permed_measures.ltr.features import size_fit
+from permed_measures.ltr.leaks import leak_check, trained_on
+from permed_measures.ltr.samples import as_samples
 
 
 def rows_of(groups):

@@ -6,8 +6,8 @@ import pytest
 
 from permed_measures import evaluate
 from permed_measures.cli import main
-from permed_measures.large_runs import rankings
-from permed_measures.readers import formatted
+from permed_measures.files import formatted
+from permed_measures.files.large import rankings
 
 QRELS = {
     "both": {"a": 2, "b": 1, "c": 0},

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from permed_measures import InputError
-from permed_measures.output import write_whole
+from permed_measures.files.output import write_whole
 
 
 def test_a_file_is_written_and_replaced(tmp_path):

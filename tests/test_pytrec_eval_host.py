@@ -32,8 +32,8 @@ from permed_measures import (
 from permed_measures.hosts import pytrec_eval as drop_in
 from permed_measures.measures import _host_names
 from permed_measures.measures.base import CUTOFF, DEFINED, HostName, RankingMeasure, define
-from permed_measures.references import REFERENCES
-from permed_measures.verify import AGREES, verify
+from permed_measures.verification import AGREES, verify
+from permed_measures.verification.references import REFERENCES
 from tests.conftest import queries
 
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}, "q2": {"a": 1}, "unasked": {"a": 1}}

@@ -15,9 +15,9 @@ import pytest
 
 from permed_measures import evaluate
 from permed_measures.errors import InputError, ParamError
-from permed_measures.large_runs import LARGE, rankings
-from permed_measures.readers import FORMATS, format_of, formatted, read_qrels, read_run
-from permed_measures.readers.source import BLOCK, Source
+from permed_measures.files import FORMATS, format_of, formatted, read_qrels, read_run
+from permed_measures.files.large import LARGE, rankings
+from permed_measures.files.source import BLOCK, Source
 
 QRELS = {"q1": {"a": 2, "b": 7.5}, "q2": {"c": 0, "d": -1}}
 RUN = {"q1": {"b": 3.0, "x": 2.5, "a": 1e-3}, "q2": {"c": float("inf"), "d": -2.0}}
@@ -460,7 +460,7 @@ def test_a_line_of_many_words_is_no_run(file, line):
     [(b'{"q1": ', b'{"a": 1}}'), (b"query_id,doc_id,score\n", b"q1,a,1\n"), (b"q1 Q0 a 1 ", b"2.5 t\n")],
 )
 def test_a_gzip_file_that_would_fill_the_memory_is_refused(file, monkeypatch, start, end):
-    monkeypatch.setattr("permed_measures.readers.source._HELD", 1 << 20)
+    monkeypatch.setattr("permed_measures.files.source._HELD", 1 << 20)
     path = file(gzip.compress(start + b" " * (4 << 20) + end), "run.json.gz")
     assert path.stat().st_size * 100 < 1 << 20
     with pytest.raises(InputError, match=r"MB in [\d,]+ bytes of gzip; if that is meant, unpack it first"):
@@ -488,8 +488,8 @@ def test_a_gzip_file_of_white_space_takes_little_memory(file):
 def test_the_wrong_line_of_a_large_run_is_found_without_keeping_the_run(file, monkeypatch):
     lines = [b"q%d Q0 d%d 1 %d.5 t\n" % (n // 100, n, 500 - n % 100) for n in range(50_000)]
     path = file(b"".join([*lines, b"q500 Q0 d 1 oops t\n"]))
-    monkeypatch.setattr("permed_measures.readers.trec.read", lambda *_: pytest.fail("the whole file was read"))
-    monkeypatch.setattr("permed_measures.large_runs._tidied", lambda *_: pytest.fail("the whole file was copied"))
+    monkeypatch.setattr("permed_measures.files.trec.read", lambda *_: pytest.fail("the whole file was read"))
+    monkeypatch.setattr("permed_measures.files.large._tidied", lambda *_: pytest.fail("the whole file was copied"))
     for depth in (10, None):
         with pytest.raises(InputError, match=r":50001: the score 'oops' is not a number"):
             rankings(path, {"q1": {"d1": 1}}, depth, large=0)
@@ -498,7 +498,7 @@ def test_the_wrong_line_of_a_large_run_is_found_without_keeping_the_run(file, mo
         with pytest.raises(InputError, match=r":50002: query 'q500', document 'd' stands in line 50001 already"):
             rankings(twice, {"q1": {"d1": 1}}, depth, large=0)
     apart = file(b"".join([*lines, b"q0 Q0 d1 1 1.5 t\n"]))  # its query is in another block
-    monkeypatch.setattr("permed_measures.large_trec._BLOCK", 1 << 12)
+    monkeypatch.setattr("permed_measures.files.blocks._BLOCK", 1 << 12)
     for depth in (10, None):
         with pytest.raises(InputError, match=r":50001: query 'q0', document 'd1' stands in line 2 already"):
             rankings(apart, {"q1": {"d1": 1}}, depth, large=0)

@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 
 from permed_measures import evaluate
 from permed_measures.errors import HostError, InputError
+from permed_measures.files import FORMATS, formatted, read_qrels, read_run
+from permed_measures.files.large import rankings
 from permed_measures.inputs import ranking_of
-from permed_measures.large_runs import rankings
 from permed_measures.ranking import ORDERS, order
-from permed_measures.readers import FORMATS, formatted, read_qrels, read_run
 
 READERS = {"qrels": read_qrels, "run": read_run}
 TEXT_FORMATS = [name for name in FORMATS if name != "parquet"]

@@ -12,10 +12,10 @@ import pytest
 from ir_measures import RR
 
 from permed_measures.comparison import compare
+from permed_measures.comparison.report import FORMATS, words
+from permed_measures.comparison.report.plots import _scale, differences_plot
+from permed_measures.comparison.report.tables import changes_grid
 from permed_measures.errors import ParamError
-from permed_measures.report import FORMATS, words
-from permed_measures.report.plots import _scale, differences_plot
-from permed_measures.report.tables import changes_grid
 
 pytest.importorskip("scipy", reason="the paired t-test needs it")
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from permed_measures import InputError, ParamError, compare, evaluate
-from permed_measures.samples import as_samples, evaluate_samples, joined, parted, read_samples, reading, samples_of
+from permed_measures.ltr.samples import as_samples, evaluate_samples, joined, parted, read_samples, reading, samples_of
 
 # the document's keys, in its order
 DETAIL_KEYS = [

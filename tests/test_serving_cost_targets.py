@@ -151,7 +151,7 @@ def test_a_summary_is_one_flat_object_of_numbers():
 
 
 def test_the_gate_reads_a_summary(tmp_path):
-    from permed_measures.gate import gate, read_serving
+    from permed_measures.gating import gate, read_serving
 
     path = tmp_path / "serving.json"
     path.write_text(ServingSummary(Latency.of([400.0] * 30), cost=Cost(0.06, 1, 1)).to_json())

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from permed_measures.errors import HostError
-from permed_measures.significance import (
+from permed_measures.comparison.significance import (
     benjamini_hochberg,
     bootstrap_intervals,
     detectable_difference,
@@ -20,6 +19,7 @@ from permed_measures.significance import (
     t_test,
     wilcoxon,
 )
+from permed_measures.errors import HostError
 
 approx = pytest.approx
 stats = pytest.importorskip("scipy.stats", reason="scipy is what these are checked against")
@@ -134,7 +134,7 @@ def test_columns_share_draws_and_chunks_change_nothing(monkeypatch):
     both = np.column_stack([SAMPLES["smooth 80"], SAMPLES["ties and zeros 80"]])
     alone = [bootstrap_intervals(both[:, [place]], alpha=0.1, resamples=500, seed=0)[0] for place in (0, 1)]
     together = bootstrap_intervals(both, alpha=0.1, resamples=500, seed=0)
-    monkeypatch.setattr("permed_measures.significance._CELLS", 1000)
+    monkeypatch.setattr("permed_measures.comparison.significance._CELLS", 1000)
     in_pieces = bootstrap_intervals(both, alpha=0.1, resamples=500, seed=0)
     for first, second, third in zip(alone, together, in_pieces, strict=True):
         assert first == approx(second)

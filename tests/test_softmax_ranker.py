@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 
 from permed_measures import InputError, ParamError
-from permed_measures.samples import as_samples, evaluate_samples
-from permed_measures.softmax_ranker import SoftmaxRanker, loss_and_gradient
+from permed_measures.ltr.samples import as_samples, evaluate_samples
+from permed_measures.ltr.softmax_ranker import SoftmaxRanker, loss_and_gradient
 
 
 def made(num_groups=30, size=4, num_features=3, seed=0):
@@ -511,7 +511,7 @@ import sys
 from itertools import pairwise
 for name in ("sklearn", "scipy", "rich", "pandas", "duckdb", "click"):
     sys.modules[name] = None
-from permed_measures.softmax_ranker import SoftmaxRanker
+from permed_measures.ltr.softmax_ranker import SoftmaxRanker
 ranker = SoftmaxRanker(verbose=True).fit([[1.0], [0.0]], [1, 0], [0, 0])
 assert ranker.score([[1.0], [0.0]], [1, 0], [0, 0]) == 1.0
 try:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from permed_measures import InputError, compare, evaluate, read_qrels
 from permed_measures.cli._group import group
-from permed_measures.readers import formatted
+from permed_measures.files import formatted
 
 pytest.importorskip("pyndeval")
 

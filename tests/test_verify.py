@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import permed_measures.references
+import permed_measures.verification.references
 from permed_measures import InputError, ParamError
-from permed_measures.references import REFERENCES, Computation, Reference, untied
-from permed_measures.references.reference import Qrels, Run, Values, has_near_ties, has_ties
-from permed_measures.verify import (
+from permed_measures.verification import (
     ABSENT,
     AGREES,
     DIFFERS,
@@ -28,6 +26,8 @@ from permed_measures.verify import (
     Check,
     verify,
 )
+from permed_measures.verification.references import REFERENCES, Computation, Reference, untied
+from permed_measures.verification.references.reference import Qrels, Run, Values, has_near_ties, has_ties
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0}, "r": {"a": 1}}
 RUN = {"q": {"b": 3.0, "x": 2.0, "a": 1.0}, "r": {"a": 1.0, "b": 2.0}}
@@ -50,7 +50,7 @@ def _known_as(name: str, computation: Computation | None, package: str = "") -> 
 
 
 def test_references_import_nothing_of_the_package() -> None:
-    folder = Path(permed_measures.references.__file__).parent
+    folder = Path(permed_measures.verification.references.__file__).parent
     files = sorted(folder.glob("*.py"))
     assert len(files) > 5
     for file in files:
@@ -59,12 +59,14 @@ def test_references_import_nothing_of_the_package() -> None:
             names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
             for name in names:
                 inside = name.startswith("permed_measures")
-                assert not inside or name.startswith("permed_measures.references"), f"{file.name} imports {name}"
+                assert not inside or name.startswith("permed_measures.verification.references"), (
+                    f"{file.name} imports {name}"
+                )
 
 
 def test_references_load_nothing_before_they_compute() -> None:
     code = (
-        "import sys, permed_measures.verify\n"
+        "import sys, permed_measures.verification\n"
         "print([m for m in ('ranx', 'numba', 'sklearn', 'pandas', 'scipy', 'click', 'rich') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

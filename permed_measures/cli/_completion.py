@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from permed_measures.groups import NAMED
+from permed_measures.comparison.groups import NAMED
 from permed_measures.measures import known_names
 from permed_measures.profiles import PROFILES
 

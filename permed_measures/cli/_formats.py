@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from permed_measures.files import FORMATS, parquet, read_qrels, read_run
 from permed_measures.ranking import ORDERS
-from permed_measures.readers import FORMATS, parquet, read_qrels, read_run
 from permed_measures.tables.datasets import is_parquet
 
 PARQUET = parquet.NAME

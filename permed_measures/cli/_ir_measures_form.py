@@ -20,11 +20,11 @@ from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean, require
 from permed_measures.evaluate import evaluate
+from permed_measures.files import read_qrels, read_run
+from permed_measures.files.output import print_note
+from permed_measures.files.source import STDIN
 from permed_measures.inputs import Qrels, as_qrels
 from permed_measures.measures import parse_all
-from permed_measures.output import print_note
-from permed_measures.readers import read_qrels, read_run
-from permed_measures.readers.source import STDIN
 
 _PLACES = 4
 _SAFE_PLACES = 10

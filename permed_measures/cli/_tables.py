@@ -54,7 +54,7 @@ def text(table: Table) -> str:
 
 def markdown(table: Table) -> str:
     """Return a GitHub table."""
-    from permed_measures.markup import markdown_row, markdown_text  # noqa: PLC0415  (most calls print a table)
+    from permed_measures.render.markup import markdown_row, markdown_text  # noqa: PLC0415  (most calls print a table)
 
     rows = [markdown_row(map(markdown_text, line)) for line in (table.heads, *table.cells())]
     rows.insert(1, markdown_row("---:" if right else "---" for right in table.numeric()))
@@ -64,7 +64,7 @@ def markdown(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """Return a tabular with booktabs' rules."""
-    from permed_measures.markup import latex_text  # noqa: PLC0415  (most calls print a table)
+    from permed_measures.render.markup import latex_text  # noqa: PLC0415  (most calls print a table)
 
     columns = "".join("r" if right else "l" for right in table.numeric())
     rows = [" & ".join(map(latex_text, line)) + r" \\" for line in (list(table.heads), *table.cells())]

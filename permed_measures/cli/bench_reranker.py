@@ -13,8 +13,8 @@ import click
 
 from permed_measures.cli._tables import form_for
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.output import write_or_print, write_whole
-from permed_measures.readers import by_suffix, formatted
+from permed_measures.files import by_suffix, formatted
+from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.report import FORMATS, render
 from permed_measures.serving.rerank import GIVEN, RerankEvaluator

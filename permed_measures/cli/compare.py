@@ -12,12 +12,12 @@ import click
 from permed_measures.cli import _tables
 from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, Progress, compare, run_name
+from permed_measures.comparison.groups import read_pairs
+from permed_measures.comparison.report import render
 from permed_measures.errors import ParamError, visible
-from permed_measures.groups import read_pairs
-from permed_measures.output import write_or_print, write_whole
+from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.profiles import QUERY_SETS
 from permed_measures.ranking import Order
-from permed_measures.report import render
 
 FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 

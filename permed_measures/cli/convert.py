@@ -9,9 +9,9 @@ from types import ModuleType
 import click
 
 from permed_measures.errors import ParamError
-from permed_measures.output import print_note, write_whole
-from permed_measures.readers import FORMATS, by_name, by_suffix, format_of, formatted
-from permed_measures.readers.source import Source
+from permed_measures.files import FORMATS, by_name, by_suffix, format_of, formatted
+from permed_measures.files.output import print_note, write_whole
+from permed_measures.files.source import Source
 
 
 @click.command(short_help="Convert qrels or a run to another format.")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from permed_measures.cli._demo_data import DESCRIPTIONS, write_example
 from permed_measures.comparison import compare
-from permed_measures.demo import DESCRIPTIONS, write_example
-from permed_measures.output import print_whole, write_whole
-from permed_measures.report import render
+from permed_measures.comparison.report import render
+from permed_measures.files.output import print_whole, write_whole
 
 
 @click.command(short_help="Write a small example data set and compare its runs.")

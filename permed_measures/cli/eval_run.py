@@ -16,8 +16,8 @@ from permed_measures.cli import _tables
 from permed_measures.cli._formats import PARQUET, column_options, format_options, order_option, qrels_in, run_in
 from permed_measures.errors import HostError, InputError, ParamError, visible
 from permed_measures.evaluate import Evaluation, choose, evaluate
+from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
-from permed_measures.output import print_note, write_or_print
 from permed_measures.profiles import PROFILES, QUERY_SETS
 from permed_measures.ranking import Order
 from permed_measures.tables.datasets import dataset, is_parquet

@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.explanation import explain  # noqa: PLC0415  (likewise)
     from permed_measures.explanation.report import text  # noqa: PLC0415  (likewise)
-    from permed_measures.output import write_or_print, write_whole  # noqa: PLC0415  (likewise)
+    from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (likewise)
 
     if value is None and first is None and second is None and not conventions:
         msg = "give --value, or --a and --b, or --conventions with --about"

@@ -12,8 +12,8 @@ from permed_measures.cli import _tables, verdict_shown
 from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, run_name
 from permed_measures.errors import visible
-from permed_measures.gate import Gate, gate, junit, read_serving
-from permed_measures.output import print_whole, write_whole
+from permed_measures.files.output import print_whole, write_whole
+from permed_measures.gating import Gate, gate, junit, read_serving
 from permed_measures.profiles import QUERY_SETS
 from permed_measures.ranking import Order
 

@@ -13,17 +13,17 @@ import click
 import ir_measures
 from ir_measures import Measure
 
-from permed_measures import p_imp
 from permed_measures.cli import _tables
+from permed_measures.comparison import p_imp
 from permed_measures.definitions import definition, description, formula, plain
 from permed_measures.delegate import delegates
 from permed_measures.errors import ParamError
+from permed_measures.files.output import print_whole
 from permed_measures.measures import DEFINED, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
-from permed_measures.output import print_whole
-from permed_measures.references import pytrec_eval, ranx
-from permed_measures.references.reference import Reference
-from permed_measures.verify import all_params
+from permed_measures.verification import all_params
+from permed_measures.verification.references import pytrec_eval, ranx
+from permed_measures.verification.references.reference import Reference
 
 _ONE_FORMATS = ("table", "json", "jsonl")
 

@@ -6,7 +6,7 @@ import click
 
 from permed_measures.cli._tables import form_for
 from permed_measures.errors import ParamError
-from permed_measures.output import write_or_print
+from permed_measures.files.output import write_or_print
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.log import FORMATS as LOG_FORMATS
 from permed_measures.serving.log import RequestLog, read_log

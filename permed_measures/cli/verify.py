@@ -10,9 +10,9 @@ import click
 from permed_measures.cli import verdict_shown
 from permed_measures.cli._formats import format_options, qrels_in, run_in
 from permed_measures.errors import ParamError, visible
-from permed_measures.output import print_whole
+from permed_measures.files.output import print_whole
 from permed_measures.profiles import PROFILES
-from permed_measures.verify import DIFFERS, HOLDS, NOT_CONFIRMED, Verification, verify
+from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, Verification, verify
 
 
 @click.command(short_help="Check our values against other implementations, on your data.")

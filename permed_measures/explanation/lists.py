@@ -367,7 +367,7 @@ def _as_lists(run: Any) -> Mapping[str, Any]:  # noqa: ANN401  (every shape we r
 
 def _trec_rows(path: str | PathLike[str]) -> Iterator[tuple[str, list[tuple[str, float]]]]:
     """Yield the lists of a TREC run in which a document stands twice; nothing when the file is something else."""
-    from permed_measures.readers.source import Source  # noqa: PLC0415  (only for such a file)
+    from permed_measures.files.source import Source  # noqa: PLC0415  (only for such a file)
 
     found: dict[str, list[tuple[str, float]]] = {}
     try:

@@ -11,7 +11,7 @@ from permed_measures.explanation.conventions import AXES, in_words
 from permed_measures.explanation.report import Table
 from permed_measures.explanation.search import Combination, Explanation
 from permed_measures.explanation.waterfall import Waterfall
-from permed_measures.markup import html_lines, html_page, html_section
+from permed_measures.render.markup import html_lines, html_page, html_section
 
 _WIDTH = 1100
 _LABEL = 430

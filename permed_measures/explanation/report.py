@@ -10,7 +10,7 @@ from permed_measures.errors import visible
 from permed_measures.explanation.conventions import AXES, FAMILIES, SHARED, short
 from permed_measures.explanation.search import Combination, Explanation, Ties
 from permed_measures.explanation.waterfall import Moved, Waterfall
-from permed_measures.markup import markdown_text
+from permed_measures.render.markup import markdown_text
 
 WIDTH = 118
 

@@ -26,7 +26,7 @@ from permed_measures.inputs import as_qrels, as_run, ranking_of
 from permed_measures.measures import _host_names, checked, parse, parse_all, trec_named
 from permed_measures.measures.base import lowest_relevant
 from permed_measures.ranking import Ranking, _as_float
-from permed_measures.references.pytrec_eval import own_evaluator
+from permed_measures.verification.references.pytrec_eval import own_evaluator
 
 __all__ = [
     "RelevanceEvaluator",

@@ -9,9 +9,9 @@ from os import PathLike
 from typing import Any
 
 from permed_measures.errors import InputError
+from permed_measures.files.json_text import as_id, loads
+from permed_measures.files.source import Source, shown
 from permed_measures.ranking import real
-from permed_measures.readers.json_text import as_id, loads
-from permed_measures.readers.source import Source, shown
 
 QUERY_ID = "query_id"
 TEXTS = ("text", "query")

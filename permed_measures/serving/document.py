@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from permed_measures.errors import visible
-from permed_measures.markup import html_lines, html_page, html_section, markdown_text, terminal_width
+from permed_measures.render.markup import html_lines, html_page, html_section, markdown_text, terminal_width
 
 _STYLE = """
 .legend span { display: inline-block; margin-right: 14px; font-weight: 600; font-size: 13px; }

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
-from permed_measures.readers.json_text import loads
-from permed_measures.readers.parquet import FILE, plain_path, quoted
-from permed_measures.readers.parquet import fits as is_parquet
-from permed_measures.readers.source import Source, shown
+from permed_measures.files.json_text import loads
+from permed_measures.files.parquet import FILE, plain_path, quoted
+from permed_measures.files.parquet import fits as is_parquet
+from permed_measures.files.source import Source, shown
 from permed_measures.serving.calls import Recorder
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.log_fields import NANO, Fields, Request, RequestReader

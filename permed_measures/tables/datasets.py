@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from permed_measures.errors import InputError
-from permed_measures.readers import parquet
+from permed_measures.files import parquet
 
 _HEAD = 4
 """Bytes that tell parquet."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from permed_measures.errors import HostError, InputError, ParamError, require
-from permed_measures.readers.parquet import connected, is_interrupt, quoted_text
+from permed_measures.files.parquet import connected, is_interrupt, quoted_text
 from permed_measures.tables.datasets import Dataset, dataset
 
 ENGINES = ("duckdb", "polars", "spark")

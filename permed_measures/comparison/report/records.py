@@ -1,0 +1,174 @@
+"""The report for programs: CSV and JSON, every number unrounded, null or an empty field where there is none."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from ir_measures import Measure
+
+from permed_measures.comparison import Change, Comparison, Table
+from permed_measures.comparison.report import words
+from permed_measures.definitions import definition
+
+_CSV_FIELDS = (
+    "group",
+    "run",
+    "description",
+    "name",
+    "measure",
+    "queries",
+    "mean",
+    "mean_low",
+    "mean_high",
+    "pairs",
+    "difference",
+    "relative",
+    "difference_low",
+    "difference_high",
+    "p_t",
+    "p_wilcoxon",
+    "p_randomization",
+    "p_adjusted",
+    "verdict",
+    "wins",
+    "ties",
+    "losses",
+    "effect_size",
+    "detectable",
+    "p_imp",
+)
+
+
+def as_csv(comparison: Comparison) -> str:
+    """Return one line per table, measure and run, the baseline's too."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, _CSV_FIELDS, lineterminator="\n")
+    writer.writeheader()
+    for table in comparison.tables:
+        for measure in comparison.measures:
+            for run in comparison.names:
+                writer.writerow(_line(comparison, table, run, measure))
+    return file.getvalue()
+
+
+def _line(comparison: Comparison, table: Table, run: str, measure: Measure) -> dict[str, Any]:
+    mean = table.means[run, measure]
+    low, high = mean.interval or (None, None)
+    line: dict[str, Any] = {
+        "group": table.group,
+        "run": run,
+        "description": comparison.descriptions.get(run),
+        "name": comparison.labels[measure],
+        "measure": str(measure),
+        "queries": mean.queries,
+        "mean": mean.value,
+        "mean_low": low,
+        "mean_high": high,
+    }
+    change = table.changes.get((run, measure))
+    if change is None:
+        return line
+    low, high = change.interval or (None, None)
+    return line | {
+        "pairs": change.queries,
+        "difference": change.difference,
+        "relative": change.relative,
+        "difference_low": low,
+        "difference_high": high,
+        **{f"p_{test}": value for test, value in change.p_values.items()},
+        "p_adjusted": change.p_adjusted,
+        "verdict": change.verdict,
+        "wins": change.wins,
+        "ties": change.ties,
+        "losses": change.losses,
+        "effect_size": change.effect_size,
+        "detectable": change.detectable,
+        "p_imp": table.p_imp[run].value,
+    }
+
+
+def as_json(comparison: Comparison) -> str:
+    """Return one JSON object."""
+    return json.dumps(as_dict(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_dict(comparison: Comparison) -> dict[str, Any]:
+    """Return what :func:`as_json` writes."""
+    return {
+        "baseline": comparison.baseline,
+        "runs": [{"name": name, "description": comparison.descriptions.get(name)} for name in comparison.names],
+        "measures": [
+            {"name": label, "measure": str(measure), "definition": definition(measure)}
+            for measure, label in comparison.labels.items()
+        ],
+        "profile": None if comparison.profile is None else comparison.profile.name,
+        "min_relevance": comparison.min_relevance,
+        "test": comparison.test,
+        "correction": comparison.correction,
+        "alpha": comparison.alpha,
+        "interval": "BCa bootstrap",
+        "resamples": comparison.resamples,
+        "seed": comparison.seed,
+        "grouped_by": comparison.grouped_by,
+        "all": _table(comparison, comparison.whole),
+        "groups": [_table(comparison, table) for table in comparison.groups],
+        "conclusions": [
+            {"measure": label, "run": run, "sentence": words.conclusion(comparison, run, measure)}
+            for measure, label in comparison.labels.items()
+            for run in comparison.runs
+        ],
+        "notes": list(comparison.notes),
+    }
+
+
+def _table(comparison: Comparison, table: Table) -> dict[str, Any]:
+    means = [
+        {
+            "measure": label,
+            "run": run,
+            "mean": table.means[run, measure].value,
+            "interval": table.means[run, measure].interval,
+            "queries": table.means[run, measure].queries,
+        }
+        for measure, label in comparison.labels.items()
+        for run in comparison.names
+    ]
+    changes = [
+        {"measure": label, "run": run, **_change(table.changes[run, measure])}
+        for measure, label in comparison.labels.items()
+        for run in comparison.runs
+    ]
+    p_imp = [
+        {
+            "run": run,
+            "cutoff": i.cutoff,
+            "value": i.value,
+            "pairs": i.pairs,
+            "improved": i.improved,
+            "worsened": i.worsened,
+        }
+        for run, i in table.p_imp.items()
+    ]
+    return {"group": table.group, "queries": table.queries, "means": means, "changes": changes, "p_imp": p_imp}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "queries": change.queries,
+        "difference": change.difference,
+        "relative": change.relative,
+        "interval": change.interval,
+        "p_values": dict(change.p_values),
+        "p": change.p,
+        "p_adjusted": change.p_adjusted,
+        "significant": change.significant,
+        "verdict": change.verdict,
+        "wins": change.wins,
+        "ties": change.ties,
+        "losses": change.losses,
+        "effect_size": change.effect_size,
+        "detectable": change.detectable,
+    }

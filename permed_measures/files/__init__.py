@@ -1,0 +1,114 @@
+"""Files of qrels and runs, one module per format.
+
+``read_qrels(path)`` returns ``{query_id: {doc_id: grade}}``, ``read_run(path)`` ``{query_id: {doc_id: score}}`` or,
+where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be compressed with gzip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from types import ModuleType
+from typing import Any
+
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.files import beir, csv_table, json_dict, jsonl, jsonl_rows, parquet, trec, tsv
+from permed_measures.files.source import Source, shown
+from permed_measures.inputs import SubtopicQrels, as_qrels
+from permed_measures.ranking import order
+
+FORMATS: Mapping[str, ModuleType] = {
+    module.NAME: module for module in (parquet, jsonl, jsonl_rows, json_dict, beir, tsv, csv_table, trec)
+}
+"""Every format by its name, in the order in which a file's content is tried."""
+
+_MOST_RANKS = 2**24
+"""Whole numbers up to this one are exact as 32-bit floats, in which scores are compared."""
+
+
+def read_qrels(path: str | PathLike[str], format: str | None = None) -> dict[str, dict[str, float]]:  # noqa: A002  (the natural word)
+    """Read judgements; the format is found by content and suffix when it is not given."""
+    source = Source(path)
+    qrels: dict[str, dict[str, float]] = format_of(source, format).read(source, "qrels")
+    return qrels
+
+
+def read_run(path: str | PathLike[str], format: str | None = None) -> dict[str, Any]:  # noqa: A002  (the natural word)
+    """Read a run; the format is found by content and suffix when it is not given."""
+    source = Source(path)
+    run: dict[str, Any] = format_of(source, format).read(source, "run")
+    return run
+
+
+def format_of(source: Source, name: str | None = None) -> ModuleType:
+    """Return the format of a file: the one that is named, else by content, else by suffix."""
+    if name is not None:
+        return by_name(name)
+    head = source.head()
+    found = next((module for module in FORMATS.values() if module.fits(head)), None)
+    found = found or by_suffix(source.suffix)
+    if found is None:
+        raise _untold(source, head)
+    return found
+
+
+def _untold(source: Source, head: bytes) -> InputError:
+    """Make the error for a file that fits no format; its first line says most about why."""
+    lines = enumerate(head.split(b"\n"), 1)
+    number, line = next(((number, line) for number, line in lines if trec.is_data(line)), (None, b""))
+    fields = len(line.split())
+    count = "1 field" if fields == 1 else f"{fields} fields"
+    why = f"the format cannot be told from name and content; this line has {count}: {shown(line)}"
+    if not head.strip():
+        why = "the file is empty" if not source.is_pipe else "nothing comes from it, and a pipe is read once"
+    elif number is None:
+        why = "the format cannot be told from name and content: there are only comments at its start"
+    known = "".join(f"\n  {name}: {module.DESCRIPTION}" for name, module in FORMATS.items())
+    return source.error(f"{why}\nthese formats are known:{known}", number)
+
+
+def by_name(name: str) -> ModuleType:
+    """Return a format."""
+    if name not in FORMATS:
+        raise ParamError(f"unknown format {name!r}.{did_you_mean(name, FORMATS)}")
+    return FORMATS[name]
+
+
+def by_suffix(suffix: str) -> ModuleType | None:
+    """Return the format that files with this suffix have."""
+    return next((module for module in FORMATS.values() if suffix in module.SUFFIXES), None)
+
+
+def formatted(groups: Mapping[str, Any], what: str, format: str) -> tuple[bytes, list[str]]:  # noqa: A002  (the natural word)
+    """Return qrels or a run (``what``) as the bytes of a file, and notes on what the file cannot say.
+
+    Scored documents are written in the order that evaluation gives them. Where a format needs scores and the run
+    has none, the first of n documents gets n, the last gets 1.
+    """
+    module = by_name(format)
+    notes = []
+    if isinstance(groups, SubtopicQrels) and module is not trec:
+        as_qrels(groups)  # refuses a document that is judged for several subtopics
+        notes.append("the iteration of each judgement is left out: TREC files alone keep it")
+    if what == "run":
+        if module.ROWS and any(not isinstance(group, Mapping) for group in groups.values()):
+            notes.append("the run has no scores: the first of n documents is written with score n, the last with 1")
+        if not module.ROWS and module is jsonl and any(isinstance(group, Mapping) for group in groups.values()):
+            notes.append("in this format the order of the list is the ranking; scores are written, but not read back")
+        groups = {query_id: _in_order(query_id, group, scored=module.ROWS) for query_id, group in groups.items()}
+    empty = [query_id for query_id, group in groups.items() if not group]
+    if module.ROWS and empty:
+        shown = ", ".join(map(repr, empty[:5])) + (", …" if len(empty) > 5 else "")  # noqa: PLR2004  (a few are enough)
+        notes.append(f"left out, as this format has no line for a query without documents: {shown}")
+    return module.write(groups, what), notes
+
+
+def _in_order(query_id: str, group: Any, *, scored: bool) -> Any:  # noqa: ANN401  (scores or a list)
+    if isinstance(group, Mapping):
+        return {doc_id: group[doc_id] for doc_id in order(group)}
+    if not scored:
+        return group
+    if len(group) > _MOST_RANKS:
+        msg = f"query {query_id!r}: {len(group):,} documents cannot be told apart by 32-bit scores"
+        raise InputError(msg)
+    return {doc_id: len(group) - place for place, doc_id in enumerate(group)}

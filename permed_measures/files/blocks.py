@@ -1,0 +1,309 @@
+"""The top of every list of a large TREC run, read with numpy: DuckDB needs twice the processor time for this format.
+
+Only the common form of such files is read here: fields separated by one space or one tab, the lines of a query
+together. Everything else is a Doubt, and left to others. Whole blocks of lines are handled at once: a field is looked
+at as 64-bit words of eight characters each. Most scores are never read as numbers, only bounded by their first eight
+characters: that is enough to see that they do not belong to the top.
+"""
+
+from __future__ import annotations
+
+import os
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from permed_measures.files.numbers import score_of
+from permed_measures.ranking import Order
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Words = NDArray[np.uint64]
+    _Places = NDArray[np.intp]
+
+_BLOCK = 1 << 21  # bytes; stays in the processor's cache, and numpy's calls are few
+_MOST_THREADS = 4
+_LONGEST = 256  # characters of a field
+_MOST_ODD = 8  # one of so many scores may be written in another way than 12.345
+_MOST_TIED = 8  # times as many documents as asked for may be looked at
+_FIELDS = 6
+_KEPT_MEMORY = 30 << 20
+
+_WORD = np.uint64
+_MINUS = ord("-")
+_COMMENT = ord("#")
+_SPACE = ord(" ")
+_LINE_FEED = ord("\n")
+
+_ONES = 0x0101010101010101
+_FIRST = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=_WORD)
+"""The first characters of a word."""
+
+_AT = np.array([1 << 8 * place for place in range(8)] + [0], dtype=_WORD)
+_PLACE_IN_TOP_BITS = _WORD(0x0010203040506070)  # times a member of _AT
+_UNITS = 10.0 ** np.arange(-7, 9)
+"""What the seventh digit is worth, by the place of the point."""
+
+_HASH = _WORD(0x9E3779B97F4A7C15)
+
+
+class Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
+    """Something that another reader has to judge; ``part`` is where in the file, as far as that is known."""
+
+    part: tuple[int, int] | None = None
+
+
+class Irregular(Doubt):
+    """Not the common form: other white space, comments, lines with fewer or more fields."""
+
+
+class Top(NamedTuple):
+    """The first documents of a query, by score and then by id, both descending; and the highest scores, exactly."""
+
+    query_id: str
+    num_ret: int
+    documents: list[str]
+    scores: list[float]
+
+
+def tops(path: Path, depth: int, order: Order = "float32") -> Iterator[Top]:
+    """Yield the first ``depth`` documents of every query, or raise Doubt."""
+    for part, block in _blocks(path, depth, order):
+        try:
+            yield from block.result()
+        except Doubt as doubt:  # noqa: PERF203  (it ends the loop)
+            doubt.part = part
+            raise
+
+
+def doubtful(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield where the parts of a file start and stop that another reader has to judge."""
+    for part, block in _blocks(path, 1, "float32"):
+        if isinstance(block.exception(), Doubt):
+            yield part
+
+
+def _blocks(path: Path, depth: int, order: Order) -> Iterator[tuple[tuple[int, int], Future[list[Top]]]]:
+    # memory that is given back and taken again costs more than all the rest: after this the C library keeps it
+    np.empty(_KEPT_MEMORY, np.uint8)
+    threads = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
+    try:
+        with path.open("rb") as file:
+            blocks = [(part, threads.submit(_tops, path, *part, depth, order)) for part in _cut(file)]
+        yield from blocks
+    finally:
+        threads.shutdown(cancel_futures=True)
+
+
+def _cut(file: IO[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield where blocks start and stop: between two queries."""
+    size = file.seek(0, os.SEEK_END)
+    start = 0
+    while start < size:
+        stop = min(start + _BLOCK, size)
+        if stop < size:
+            file.seek(stop)
+            stop += len(file.readline(_BLOCK))
+            line = file.readline(_BLOCK)
+            query = line[: len(b"".join(line.split(None, 1)[:1])) + 1]
+            while line and line.startswith(query):
+                stop += len(line)
+                if stop - start > 2 * _BLOCK:
+                    raise Doubt
+                line = file.readline(_BLOCK)
+        yield start, stop
+        start = stop
+
+
+def _tops(path: Path, start: int, stop: int, depth: int, order: Order) -> list[Top]:
+    with path.open("rb") as file:
+        file.seek(start)
+        text = file.read(stop - start + _LONGEST)  # words are read beyond the last field
+    size = stop - start
+    if len(text) == size and not text.endswith(b"\n"):
+        text += b"\n"
+        size += 1
+    if start == 0 and text.startswith(BOM_UTF8):
+        raise Irregular
+    return _Block(text.ljust(size + _LONGEST, b"\0"), size).tops(depth, order)
+
+
+class _Block:
+    """Some lines: all those of a few queries."""
+
+    def __init__(self, text: bytes, size: int) -> None:
+        self.text = text
+        self.chars = np.frombuffer(text, np.uint8)
+        if not text.isascii():
+            _check_utf_8(text[:size])
+        self.ends = _field_ends(self.chars[:size])
+        self.line_starts = np.concatenate(([0], self.ends[:-1, -1] + 1))
+        is_first = self._is_first_of_query()
+        self.firsts = np.flatnonzero(is_first)
+        if (self.chars[self.line_starts[self.firsts]] == _COMMENT).any():
+            raise Irregular
+        self.counts = np.diff(self.firsts, append=len(self.ends))
+        self._check_documents_differ(np.cumsum(is_first) - 1)
+
+    def field(self, place: int) -> tuple[_Places, _Places]:
+        """Return where a field starts and how long it is, for every line."""
+        start = self.line_starts if place == 0 else self.ends[:, place - 1] + 1
+        return start, self.ends[:, place] - start
+
+    def words(self, start: _Places, length: _Places) -> Iterator[tuple[_Words, _Words]]:
+        """Yield the first eight characters of a field and which of them belong to it, then the next eight."""
+        longest, shortest = int(length.max()), int(length.min())
+        if longest > _LONGEST:
+            raise Doubt
+        width = max(1, -(-longest // 8))
+        windows = np.ndarray(len(self.text) - 8 * width + 1, f"V{8 * width}", self.text, strides=(1,))
+        words = windows[start].view("<u8").reshape(-1, width)
+        for place in range(width):
+            alike = shortest == longest or shortest >= 8 * (place + 1)
+            lengths = np.array([shortest]) if alike else length
+            yield words[:, place], _FIRST[np.clip(lengths - 8 * place, 0, 8)]
+
+    def _is_first_of_query(self) -> NDArray[np.bool_]:
+        start, length = self.field(0)
+        differs = np.ones(len(start), bool)
+        differs[1:] = length[1:] != length[:-1]
+        for word, belongs in self.words(start, length):
+            differs[1:] |= ((word[1:] ^ word[:-1]) & belongs[-len(start) + 1 :]) != 0
+        return differs
+
+    def _check_documents_differ(self, query_numbers: _Places) -> None:
+        """Raise Doubt when two documents of a query have the same id."""
+        hashes = np.zeros(len(query_numbers), _WORD)
+        for word, belongs in self.words(*self.field(2)):
+            hashes ^= word & belongs
+            hashes *= _HASH
+            hashes ^= hashes >> _WORD(32)
+        bits = 32 - len(self.firsts).bit_length()  # 32 in all: they are sorted twice as fast as 64
+        keys = (hashes * _HASH >> _WORD(64 - bits)).astype(np.uint32)
+        keys |= (query_numbers << bits).astype(np.uint32)
+        keys.sort()
+        for query in np.unique(keys[1:][keys[1:] == keys[:-1]] >> np.uint32(bits)).tolist():
+            rows = np.arange(self.counts[query]) + self.firsts[query]
+            if len({self.text[start:stop] for start, stop in self._slices(2, rows)}) != len(rows):
+                raise Doubt
+
+    def tops(self, depth: int, order: Order) -> list[Top]:
+        """Return the first documents of every query."""
+        rows = self._candidates(depth)
+        doc_ids = b" ".join([self.text[start:stop] for start, stop in self._slices(2, rows)]).decode().split(" ")
+        scores = np.array([float(self.text[start:stop]) for start, stop in self._slices(4, rows)])
+        exact = scores.tolist()
+        with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float
+            found = list(zip(scores.astype(order).tolist(), doc_ids, strict=True))
+        stops = np.searchsorted(rows, self.firsts + self.counts).tolist()
+        result = []
+        start = 0
+        for stop, count, (a, b) in zip(stops, self.counts.tolist(), self._slices(0, self.firsts), strict=True):
+            first = [doc_id for _, doc_id in sorted(found[start:stop], reverse=True)[:depth]]
+            highest = sorted(exact[start:stop], reverse=True)[:depth]
+            result.append(Top(self.text[a:b].decode(), count, first, highest))
+            start = stop
+        return result
+
+    def _slices(self, place: int, rows: _Places) -> Iterator[tuple[int, int]]:
+        starts = self.line_starts[rows] if place == 0 else self.ends[rows, place - 1] + 1
+        return zip(starts.tolist(), self.ends[rows, place].tolist(), strict=True)
+
+    def _candidates(self, depth: int) -> _Places:
+        """Return the lines that may be among the first ``depth`` of their query."""
+        low, high = self._bounds()
+        last = self.firsts + depth - 1
+        is_cut = self.counts > depth
+        needed = np.where(is_cut, low[np.minimum(last, len(low) - 1)], -np.inf)  # right for lists in order
+        rises = low[1:] > low[:-1]
+        rises[self.firsts[1:] - 1] = False
+        for query in np.unique(np.searchsorted(self.firsts, np.flatnonzero(rises), "right") - 1).tolist():
+            count = self.counts[query]
+            if is_cut[query]:
+                needed[query] = np.partition(low[self.firsts[query] :][:count], count - depth)[count - depth]
+        rows = np.flatnonzero(high >= np.repeat(needed, self.counts))
+        if len(rows) > _MOST_TIED * depth * len(self.firsts):  # to look at each of them would take too long
+            raise Doubt
+        return rows
+
+    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a number not above and one not below each score, and check that all scores are numbers."""
+        start, length = self.field(4)
+        is_negative = self.chars[start] == _MINUS
+        any_negative = is_negative.any()
+        if any_negative:
+            start, length = start + is_negative, length - is_negative
+        words = ((word ^ _WORD(ord("0") * _ONES)) & belongs for word, belongs in self.words(start, length))
+        word = next(words)
+        others = _not_digits(word)
+        point = others >> _WORD(7)
+        odd = (others & (others - _WORD(1))) != 0
+        odd |= (word & (point * _WORD(0xFF))) != point * _WORD(ord(".") ^ ord("0"))
+        has_point = point != 0
+        odd |= length <= has_point
+        if not has_point.all():
+            point = np.where(has_point, point, _AT[np.minimum(length, 8)])
+            odd |= point == 0
+        for more in words:
+            odd |= _not_digits(more) != 0
+        before = point - _WORD(1)
+        number = _eight_digits((word & before) | ((word >> _WORD(8)) & ~before))
+        unit = _UNITS[((point * _PLACE_IN_TOP_BITS) >> _WORD(60)).astype(np.intp)]
+        value = number * unit
+        value *= np.where(is_negative, -0.1, 0.1) if any_negative else 0.1
+        # the seventh digit's unit is no less than a step of 32-bit floats: who is below such a bound ties with nobody
+        low, high = value - unit, value + unit
+        if odd.any():
+            self._check_scores(np.flatnonzero(odd))
+            low[odd], high[odd] = -np.inf, np.inf
+        return low, high
+
+    def _check_scores(self, rows: _Places) -> None:
+        if len(rows) > len(self.ends) // _MOST_ODD:
+            raise Doubt
+        try:
+            for start, stop in self._slices(4, rows):
+                score_of(self.text[start:stop])
+        except ValueError as error:
+            raise Doubt from error
+
+
+def _check_utf_8(text: bytes) -> None:
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        raise Doubt from error
+
+
+def _field_ends(chars: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Return where the six fields of each line end."""
+    is_space = chars <= _SPACE
+    if is_space[0] or (is_space[1:] & is_space[:-1]).any():
+        raise Irregular
+    spaces = np.flatnonzero(is_space)
+    if len(spaces) % _FIELDS:
+        raise Irregular
+    ends = spaces.reshape(-1, _FIELDS)
+    delimiter = chars[ends[0, 0]]
+    count = np.count_nonzero(chars == delimiter)
+    if delimiter not in b" \t" or count != len(ends) * (_FIELDS - 1) or (chars[ends[:, -1]] != _LINE_FEED).any():
+        raise Irregular
+    return ends
+
+
+def _not_digits(words: _Words) -> Any:  # noqa: ANN401  (numpy's)
+    """Set the top bit of every character that is no digit; of a digit, only the value is given."""
+    return ((words & _WORD(0x7F * _ONES)) + _WORD(0x76 * _ONES) | words) & _WORD(0x80 * _ONES)
+
+
+def _eight_digits(words: _Words) -> Any:  # noqa: ANN401  (numpy's)
+    """Return the number that the digits of each word make."""
+    words = (words * _WORD(10) + (words >> _WORD(8))) & _WORD(0x00FF00FF00FF00FF)
+    words = (words * _WORD(100) + (words >> _WORD(16))) & _WORD(0x0000FFFF0000FFFF)
+    words = words * _WORD(10000) + (words >> _WORD(32))
+    return words & _WORD(0x00000000FFFFFFFF)

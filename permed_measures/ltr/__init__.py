@@ -1,0 +1,1 @@
+"""Learning to rank: samples in groups, a softmax ranker, graph features, leaks."""

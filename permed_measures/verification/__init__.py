@@ -1,0 +1,312 @@
+"""Check our values against every installed reference, on the user's own data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ir_measures import Measure
+
+from permed_measures.evaluate import Plan, evaluate
+from permed_measures.inputs import Run, as_qrels, as_run
+from permed_measures.measures.base import NOT_GIVEN
+from permed_measures.profiles import Profile
+from permed_measures.verification.references import REFERENCES, Computation, Reference
+from permed_measures.verification.references.reference import has_near_ties, has_ties, untied
+
+Grid = dict[str, dict[str, float]]
+
+AGREES = "agrees"
+DIFFERS = "differs"
+EXPLAINED = "differs, explained"
+NOT_APPLICABLE = "not applicable"
+FAILED = "failed"
+NO_SUCH_MEASURE = "no such measure"
+ABSENT = "absent"
+
+HOLDS = "holds"
+NOT_CONFIRMED = "not confirmed"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One measure against one reference."""
+
+    measure: str
+    reference: str
+    verdict: str
+    how: str = ""
+    """What the reference was asked for."""
+    tolerance: float | None = None
+    num_queries: int = 0
+    num_differing: int = 0
+    max_difference: float | None = None
+    query_id: str | None = None
+    """The query of the largest difference, with both values."""
+    ours: float | None = None
+    theirs: float | None = None
+    reason: str = ""
+    version: str = ""
+    """Of the reference; empty where it has none of its own."""
+    circular: bool = False
+    """The reference is the program that our value comes from: to agree with it confirms nothing."""
+
+    @property
+    def confirms(self) -> bool:
+        """Whether another program than the one our value comes from gives the same."""
+        return self.verdict == AGREES and not self.circular
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What :func:`verify` returns."""
+
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    """What is to be known of the references: versions that nobody compared yet."""
+
+    @property
+    def outcome(self) -> str:
+        """'differs' without a known reason, 'not confirmed' where a measure has no confirmation, else 'holds'."""
+        if any(check.verdict == DIFFERS for check in self.checks):
+            return DIFFERS
+        return NOT_CONFIRMED if self.unconfirmed or not self.checks else HOLDS
+
+    @property
+    def holds(self) -> bool:
+        """Whether every measure is confirmed, and nothing differs without an explanation."""
+        return self.outcome == HOLDS
+
+    @property
+    def unconfirmed(self) -> list[str]:
+        """The measures that no reference confirms but, maybe, the program that computes them for us."""
+        confirmed = {check.measure for check in self.checks if check.confirms}
+        return [measure for measure in self._measures() if measure not in confirmed]
+
+    @property
+    def summary(self) -> str:
+        """The outcome in one sentence."""
+        verdicts = [check.verdict for check in self.checks]
+        text = (
+            f"{self.outcome}: {verdicts.count(AGREES)} checks agree, {verdicts.count(EXPLAINED)} differ for a known "
+            f"reason, {verdicts.count(DIFFERS)} differ without one, {verdicts.count(FAILED)} failed"
+        )
+        circular = sum(check.verdict == AGREES and check.circular for check in self.checks)
+        text += f"; {circular} of those that agree are with the program that computes the value" if circular else ""
+        return text + (f"; no reference here confirms {', '.join(self.unconfirmed)}" if self.unconfirmed else "")
+
+    def _measures(self) -> list[str]:
+        return list(dict.fromkeys(check.measure for check in self.checks))
+
+    def table(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """Return header, rows (one per measure, one cell per reference) and the notes that the cells point to."""
+        header = ["measure", *dict.fromkeys(_label(check) for check in self.checks)]
+        notes: list[str] = []
+        rows = []
+        for measure in self._measures():
+            cells = [_cell(check, notes) for check in self.checks if check.measure == measure]
+            rows.append([measure, *cells])
+        return header, rows, self._numbered(notes)
+
+    def rows(self) -> tuple[list[list[str]], list[str]]:
+        """Return the same line by line: measure, reference, what it was asked for, verdict; and the notes."""
+        notes: list[str] = []
+        rows = []
+        for measure in self._measures():
+            shown = measure
+            for check in self.checks:
+                if check.measure == measure and check.verdict != NO_SUCH_MEASURE:
+                    rows.append([shown, _label(check), check.how, _cell(check, notes)])
+                    shown = ""
+        return rows, self._numbered(notes)
+
+    def _numbered(self, notes: list[str]) -> list[str]:
+        return [*(f"[{number}] {note}" for number, note in enumerate(notes, 1)), *self.notes]
+
+    def to_markdown(self) -> str:
+        """Return table and notes as Markdown."""
+        header, rows, notes = self.table()
+        lines = [header, ["---"] * len(header), *rows]
+        table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+        return "\n".join([table, "", *[f"- {note}" for note in notes], *([""] if notes else []), self.summary])
+
+    def to_json(self) -> str:
+        """Return every check as JSON."""
+        checks = [asdict(check) for check in self.checks]
+        told = {
+            "outcome": self.outcome,
+            "holds": self.holds,
+            "summary": self.summary,
+            "unconfirmed": self.unconfirmed,
+            "references": {check.reference: check.version for check in self.checks},
+            "notes": list(self.notes),
+            "checks": checks,
+        }
+        return json.dumps(told, indent=2, ensure_ascii=False)
+
+
+def _label(check: Check) -> str:
+    return f"{check.reference} {check.version}".strip()
+
+
+def _cell(check: Check, notes: list[str]) -> str:
+    if check.verdict == NO_SUCH_MEASURE:
+        return "-"
+    itself = ", computed by it" if check.circular else ""
+    if check.verdict == AGREES and not check.reason:
+        return f"agrees to {check.tolerance:g}{itself}"
+    if check.verdict == AGREES:
+        note, cell = f"{check.reference}: {check.reason}", f"agrees to {check.tolerance:.0e}{itself}"
+    elif check.max_difference is None:
+        note, cell = f"{check.reference}: {check.reason}", check.verdict
+    else:
+        cell = check.verdict
+        note = (
+            f"{check.reference}, {check.measure} ({check.how}): {check.num_differing:,} of {check.num_queries:,} "
+            f"queries, at most {check.max_difference:.3g}, at query {check.query_id!r} (ours {check.ours}, "
+            f"theirs {check.theirs}): {check.reason}"
+        )
+    if note not in notes:
+        notes.append(note)
+    return f"{cell} [{notes.index(note) + 1}]"
+
+
+def verify(  # noqa: PLR0913  (two inputs, the rest options by name)
+    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
+    run: Any,  # noqa: ANN401  (likewise)
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    references: Mapping[str, Reference] = REFERENCES,
+) -> Verification:
+    """Compute the measures with every reference that is installed, and compare query by query.
+
+    >>> result = verify({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10")
+    >>> {check.reference: check.verdict for check in result.checks if check.reference in ("by_hand", "pytrec_eval")}
+    {'by_hand': 'agrees', 'pytrec_eval': 'agrees'}
+    """
+    judged, returned = as_qrels(qrels), as_run(run)
+    ours = evaluate(judged, returned, measures, profile=profile, min_relevance=min_relevance, queries="qrels")
+    plan = Plan(list(ours.columns), ours.min_relevance)
+    bound = {**plan.by_kernel, **plan.by_delegate, **plan.by_ir_measures}
+    programs = computed_by(plan)
+    scores = as_scores(returned)
+    grades = {query_id: dict(of_query) for query_id, of_query in judged.items()}
+    checks = []
+    for index, measure in enumerate(ours.columns):
+        for reference in references.values():
+            check = _check(measure, all_params(bound[index]), reference, ours.columns[measure], (grades, scores))
+            circular = bool(reference.program) and reference.program == programs.get(index)
+            checks.append(replace(check, version=reference.version, circular=circular))
+    return Verification(tuple(checks), tuple(filter(None, (r.unknown_version() for r in references.values()))))
+
+
+def computed_by(plan: Plan) -> dict[int, str]:
+    """Return the program that computes a measure for us, by its place; none where we do it ourselves."""
+    return dict.fromkeys(plan.by_delegate, "pytrec_eval") | dict.fromkeys(plan.by_ir_measures, "ir_measures")
+
+
+def all_params(measure: Measure) -> dict[str, Any]:
+    """Return every parameter of a measure, defaults included, None for what has no value."""
+    return {name: None if measure[name] is NOT_GIVEN else measure[name] for name in measure.SUPPORTED_PARAMS}
+
+
+def as_scores(run: Run) -> Grid:
+    """Return a run as plain scores; a list gets n - rank."""
+    return {
+        query_id: {doc_id: _as_float(score) for doc_id, score in returned.items()}
+        if isinstance(returned, Mapping)
+        else _from_list(returned)
+        for query_id, returned in run.items()
+    }
+
+
+def _as_float(score: Any) -> float:  # noqa: ANN401  (anything with __float__)
+    try:
+        return float(score)
+    except OverflowError:  # an int beyond 1.8e308
+        return float("inf") if score > 0 else float("-inf")
+
+
+def _from_list(doc_ids: Sequence[str]) -> dict[str, float]:
+    return {doc_id: float(len(doc_ids) - place) for place, doc_id in enumerate(doc_ids, 1)}
+
+
+def _check(
+    measure: Measure, params: dict[str, Any], reference: Reference, ours: Mapping[str, float], data: tuple[Grid, Grid]
+) -> Check:
+    absent = reference.absent()
+    computation = None if absent else reference.find(measure.NAME, params)
+    if computation is None:
+        return Check(str(measure), reference.name, ABSENT if absent else NO_SUCH_MEASURE, reason=absent)
+    try:
+        refusal = computation.refuses(*data)
+        found = {"verdict": NOT_APPLICABLE, "reason": refusal} if refusal else _compared(computation, ours, data)
+    except Exception as error:  # noqa: BLE001  (whatever somebody else's code raises is told, not passed on)
+        found = {"verdict": FAILED, "reason": f"it raised {type(error).__name__}: {error}"}
+    return Check(str(measure), reference.name, how=computation.how, **found)
+
+
+def _compared(computation: Computation, ours: Mapping[str, float], data: tuple[Grid, Grid]) -> dict[str, Any]:
+    """Return the verdict and all that belongs to it."""
+    theirs = computation.compute(*data)
+    differences = _differences(ours, theirs, data[1])
+    if not differences:
+        return {"verdict": NOT_APPLICABLE, "reason": "it answered no query"}
+    differing = [query_id for query_id, difference in differences.items() if not difference <= computation.tolerance]
+    found: dict[str, Any] = {
+        "tolerance": computation.tolerance,
+        "num_queries": len(differences),
+        "num_differing": len(differing),
+    }
+    if not differing:
+        return {**found, "verdict": AGREES, "reason": computation.tolerance_reason}
+    worst = max(differing, key=lambda query_id: _nan_last(differences[query_id]))
+    found |= {
+        "max_difference": differences[worst],
+        "query_id": worst,
+        "ours": ours[worst],
+        "theirs": theirs.get(worst),
+    }
+    reason = _explanation(computation, ours, differing, data)
+    return {**found, "verdict": EXPLAINED if reason else DIFFERS, "reason": reason or "no known reason"}
+
+
+def _differences(ours: Mapping[str, float], theirs: Mapping[str, float], run: Grid) -> dict[str, float]:
+    """Return |ours - theirs| by query; a query without returned documents may be missing from a reference."""
+    differences = {}
+    for query_id, value in ours.items():
+        if query_id in theirs:
+            differences[query_id] = abs(value - theirs[query_id])
+        elif run.get(query_id) and value:
+            differences[query_id] = abs(value)
+    return differences
+
+
+def _nan_last(difference: float) -> float:
+    return difference if difference == difference else float("inf")
+
+
+def _explanation(
+    computation: Computation, ours: Mapping[str, float], differing: list[str], data: tuple[Grid, Grid]
+) -> str:
+    """Say why the reference differs: it must read every differing list in another way, and agree once it cannot."""
+    qrels, run = data
+    reasons: dict[str, None] = {}
+    for query_id in differing:
+        of_query = [computation.ties] if computation.ties and has_ties(run[query_id]) else []
+        if computation.near_ties and has_near_ties(run[query_id]):
+            of_query.append(computation.near_ties)
+        if not of_query:
+            return ""
+        reasons.update(dict.fromkeys(of_query))
+    in_doubt = {query_id: run[query_id] for query_id in differing}
+    on_our_order = computation.compute({query_id: qrels[query_id] for query_id in differing}, untied(in_doubt))
+    left = _differences({query_id: ours[query_id] for query_id in differing}, on_our_order, in_doubt)
+    if any(not difference <= computation.tolerance for difference in left.values()):
+        return ""
+    return f"it {'; it '.join(reasons)}; given the same order without ties it agrees"
