@@ -18,8 +18,9 @@ from permed_measures.delegate import deepest, delegate, delegates, zero_without_
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of, subtopics_of
 from permed_measures.measures import own, parse_all
-from permed_measures.measures.base import RankingMeasure, lowest_relevant, takes_threshold, written
+from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
+from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
 from permed_measures.ranking import ORDERS, Order, Ranking
 from permed_measures.ranking import order as in_order

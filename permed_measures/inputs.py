@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from permed_measures.errors import InputError
-from permed_measures.measures.base import canonical
+from permed_measures.numbers import canonical
 from permed_measures.ranking import Order, Ranking, check_ids, rank, rank_list
 
 Qrels = dict[str, Mapping[str, float]]

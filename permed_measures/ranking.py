@@ -19,6 +19,7 @@ from operator import gt
 from typing import TYPE_CHECKING, Any, Literal
 
 from permed_measures.errors import InputError
+from permed_measures.numbers import as_float, real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -198,7 +199,7 @@ def _rank_short(scores: Mapping[str, float], grades: Grades, query_id: str, orde
         if any(map(isnan, keys)):
             raise InputError(_nan_message(scores, query_id))
         if len(set(keys)) != len(keys):  # elsewhere both orders are one
-            doubles = list(map(_as_float, scores.values()))
+            doubles = list(map(as_float, scores.values()))
             ascending = array("d", sorted(doubles))
             keys = doubles if order == "float64" else keys
         in_order = [doc_id for _, doc_id in sorted(zip(keys, scores, strict=True), reverse=True)]
@@ -289,7 +290,7 @@ def _as_float64(values: Collection[float]) -> NDArray[np.float64]:
     """Return scores that :func:`_as_float32` has found to be numbers."""
     import numpy as np  # noqa: PLC0415  (short lists do without)
 
-    return np.fromiter(map(_as_float, values), np.float64, len(values))
+    return np.fromiter(map(as_float, values), np.float64, len(values))
 
 
 @lru_cache(maxsize=1024)
@@ -299,33 +300,10 @@ def _packer(length: int) -> Callable[..., bytes]:
 
 def _score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (checked here)
     try:
-        return _as_float(score)
+        return as_float(score)
     except ValueError:
         found = f"the score {score!r} is a {type(score).__name__}; a score is a number"
         raise InputError(f"query {query_id!r}, document {doc_id!r}: {found}") from None
-
-
-def _as_float(score: Any) -> float:  # noqa: ANN401  (any real number)
-    try:
-        return real(score)
-    except OverflowError:  # an int beyond 1.8e308
-        return float("inf") if score > 0 else float("-inf")
-
-
-def real(number: Any) -> float:  # noqa: ANN401  (checked here)
-    """Return a real number of any type; ValueError where it is none, OverflowError where it is too large.
-
-    >>> from fractions import Fraction
-    >>> real(Fraction(1, 4)), real(2)
-    (0.25, 2.0)
-    """
-    is_complex = getattr(getattr(number, "dtype", None), "kind", "") == "c"
-    if isinstance(number, (str, bytes)) or is_complex or getattr(number, "ndim", 0):
-        raise ValueError(number)
-    try:
-        return float(number)
-    except TypeError:
-        raise ValueError(number) from None
 
 
 def check_ids(doc_ids: Collection[Any], query_id: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from permed_measures.measures.base import canonical
+from permed_measures.numbers import canonical
 
 _SHOWN = 60
 _LONG_NUMBER = re.compile(r"\d{4300}")

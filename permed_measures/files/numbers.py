@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from permed_measures.measures.base import canonical
+from permed_measures.numbers import canonical
 
 
 def grade_of(text: str | bytes) -> int | float:

@@ -14,7 +14,7 @@ from typing import Any
 from permed_measures.errors import InputError, require
 from permed_measures.files.rows import Groups, pick, subtopic_column, what_columns_are
 from permed_measures.files.source import Source
-from permed_measures.measures.base import canonical
+from permed_measures.numbers import canonical
 
 NAME = "parquet"
 DESCRIPTION = "parquet with columns as of csv"

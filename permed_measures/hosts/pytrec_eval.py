@@ -24,8 +24,8 @@ from permed_measures.errors import HostError, InputError, ParamError, did_you_me
 from permed_measures.evaluate import Plan, distinct
 from permed_measures.inputs import as_qrels, as_run, ranking_of
 from permed_measures.measures import _host_names, checked, parse, parse_all, trec_named
-from permed_measures.measures.base import lowest_relevant
-from permed_measures.ranking import Ranking, _as_float
+from permed_measures.numbers import as_float, lowest_relevant
+from permed_measures.ranking import Ranking
 from permed_measures.verification.references.pytrec_eval import own_evaluator
 
 __all__ = [
@@ -366,7 +366,7 @@ def _plain(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dict
     else:
         ranking_of(query_id, returned, {})  # for its checks
         if isinstance(returned, Mapping):
-            scores = {doc_id: _as_float(score) for doc_id, score in returned.items()}
+            scores = {doc_id: as_float(score) for doc_id, score in returned.items()}
         else:
             scores = {doc_id: float(-place) for place, doc_id in enumerate(returned)}
     _check_text(scores, query_id)

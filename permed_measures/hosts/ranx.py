@@ -23,8 +23,9 @@ from permed_measures.errors import HostError, InputError, ParamError, did_you_me
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.measures import _host_names, checked, parse
-from permed_measures.measures.base import RankingMeasure, canonical, unreadable, written
-from permed_measures.ranking import Ranking, _as_float, order, rank, rank_list
+from permed_measures.measures.base import RankingMeasure, unreadable, written
+from permed_measures.numbers import as_float, canonical
+from permed_measures.ranking import Ranking, order, rank, rank_list
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,11 +147,11 @@ def _untied(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dic
         rank_list(returned, {}, query_id=query_id)  # for its checks
         return {doc_id: float(len(returned) - place) for place, doc_id in enumerate(returned)}
     if not rank(returned, {}, query_id=query_id).tied(None):
-        return {doc_id: _as_float(score) for doc_id, score in returned.items()}
+        return {doc_id: as_float(score) for doc_id, score in returned.items()}
     doc_ids = order(returned)
     scores: list[float] = []
     for doc_id in doc_ids:
-        score = _as_float(returned[doc_id])
+        score = as_float(returned[doc_id])
         scores.append(min(score, math.nextafter(scores[-1], -math.inf)) if scores else score)
     for place in range(len(scores) - 2, -1, -1):  # nothing is below minus infinity: there the upper one gives way
         if scores[place] <= scores[place + 1]:

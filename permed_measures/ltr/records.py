@@ -25,7 +25,7 @@ from permed_measures.files.json_text import as_id, loads
 from permed_measures.files.parquet import FILE, plain_path, quoted
 from permed_measures.files.parquet import fits as is_parquet
 from permed_measures.files.source import Source, shown
-from permed_measures.measures.base import canonical
+from permed_measures.numbers import canonical
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

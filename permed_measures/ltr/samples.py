@@ -28,7 +28,7 @@ from permed_measures.files.output import write_whole
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.ltr import records
 from permed_measures.measures import parse_all
-from permed_measures.measures.base import canonical
+from permed_measures.numbers import canonical
 from permed_measures.profiles import PROFILES, Entry, Profile
 from permed_measures.ranking import order
 

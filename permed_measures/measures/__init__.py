@@ -17,7 +17,8 @@ import ir_measures
 from ir_measures import Measure
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.measures.base import DEFINED, NOT_GIVEN, HostName, Param, RankingMeasure, define, lowest_relevant
+from permed_measures.measures.base import DEFINED, NOT_GIVEN, HostName, Param, RankingMeasure, define
+from permed_measures.numbers import lowest_relevant
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +15,8 @@ from ir_measures import Measure, ParamInfo
 from ir_measures.measures import registry
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.ranking import Grades, Ranking, real
+from permed_measures.numbers import canonical, within_floats
+from permed_measures.ranking import Grades, Ranking
 
 NOT_GIVEN: Any = ParamInfo().default
 """ir_measures' mark for a parameter that has no value and no default."""
@@ -79,48 +79,6 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
         return True
 
 
-def canonical(number: Any) -> int | float:  # noqa: ANN401  (any real number, numpy's included)
-    """Return a built-in int for a whole number, else a built-in float, so that 2, 2.0 and np.int64(2) are one value."""
-    if isinstance(number, bool):
-        raise ValueError(number)  # noqa: TRY004  (as of anything else that is no number)
-    try:
-        as_float = real(number)
-        return operator.index(number)
-    except TypeError:
-        pass
-    except OverflowError:
-        raise ValueError(number) from None
-    if not math.isfinite(as_float):
-        raise ValueError(number)
-    return int(as_float) if as_float.is_integer() else as_float
-
-
-def _within_floats(number: Any) -> int | float:  # noqa: ANN401  (any real number)
-    """Return the canonical number; one that no float can hold is a ValueError too: engines and C have no other."""
-    found = canonical(number)
-    try:
-        float(found)
-    except OverflowError:
-        raise ValueError(number) from None
-    return found
-
-
-def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (checked here)
-    """Return the lowest grade that is relevant, or raise ParamError; ``name`` is what the caller calls it.
-
-    >>> lowest_relevant(2.0, "rel")
-    2
-    """
-    try:
-        number = _within_floats(grade)
-    except ValueError:
-        number = 0
-    if number <= 0:
-        msg = f"{name}={grade!r} is not allowed; give a number > 0: an unjudged document has grade 0"
-        raise ParamError(msg)
-    return number
-
-
 def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
     whole = canonical(value)
     if not isinstance(whole, int) or isinstance(value, float) or not 1 <= whole < 2**63:
@@ -129,7 +87,7 @@ def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
 
 
 def _check_number(param: Param, value: Any) -> int | float:  # noqa: ANN401  (checked here)
-    number = _within_floats(value)
+    number = within_floats(value)
     if any(bound is not None and not _COMPARE[sign](number, bound) for sign, bound in param.bounds.items()):
         raise ValueError(value)
     return number

@@ -11,7 +11,7 @@ from typing import Any
 from permed_measures.errors import InputError
 from permed_measures.files.json_text import as_id, loads
 from permed_measures.files.source import Source, shown
-from permed_measures.ranking import real
+from permed_measures.numbers import real
 
 QUERY_ID = "query_id"
 TEXTS = ("text", "query")

@@ -14,8 +14,8 @@ from narwhals.exceptions import NarwhalsError
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Evaluation, with_advice
 from permed_measures.inputs import as_qrels, as_run
-from permed_measures.measures.base import canonical
 from permed_measures.notes import Basis, Queries
+from permed_measures.numbers import canonical
 from permed_measures.profiles import Profile
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order

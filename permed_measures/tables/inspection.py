@@ -11,8 +11,9 @@ from ir_measures import Measure
 
 from permed_measures.errors import InputError
 from permed_measures.measures import own, parse_all
-from permed_measures.measures.base import RankingMeasure, canonical
+from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import NAMED, Queries
+from permed_measures.numbers import canonical
 from permed_measures.tables.engines import HASH, fetch, highest_scores, with_hashes
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, in_32_bits, is_nan_score
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, queries_of, with_one

@@ -13,6 +13,7 @@ from ir_measures import Measure
 from permed_measures.evaluate import Plan, evaluate
 from permed_measures.inputs import Run, as_qrels, as_run
 from permed_measures.measures.base import NOT_GIVEN
+from permed_measures.numbers import as_float
 from permed_measures.profiles import Profile
 from permed_measures.verification.references import REFERENCES, Computation, Reference
 from permed_measures.verification.references.reference import has_near_ties, has_ties, untied
@@ -218,18 +219,11 @@ def all_params(measure: Measure) -> dict[str, Any]:
 def as_scores(run: Run) -> Grid:
     """Return a run as plain scores; a list gets n - rank."""
     return {
-        query_id: {doc_id: _as_float(score) for doc_id, score in returned.items()}
+        query_id: {doc_id: as_float(score) for doc_id, score in returned.items()}
         if isinstance(returned, Mapping)
         else _from_list(returned)
         for query_id, returned in run.items()
     }
-
-
-def _as_float(score: Any) -> float:  # noqa: ANN401  (anything with __float__)
-    try:
-        return float(score)
-    except OverflowError:  # an int beyond 1.8e308
-        return float("inf") if score > 0 else float("-inf")
 
 
 def _from_list(doc_ids: Sequence[str]) -> dict[str, float]:
