@@ -75,14 +75,12 @@ class Plan:
 
     def check_grades(self, qrels: Qrels) -> None:
         """Raise InputError when a measure is not defined for a grade of the qrels."""
-        checks = [
-            measure.check_grades
-            for measure in self.by_kernel.values()
-            if type(measure).check_grades is not RankingMeasure.check_grades
-        ]
-        for check in checks:
-            for query_id, grades in qrels.items():
-                check(query_id, grades)
+        for measure in self.by_kernel.values():
+            accepted: set[float] = set()
+            for query_id, grades in () if measure.takes_all_grades else qrels.items():
+                if not accepted.issuperset(grades.values()):
+                    measure.check_grades(query_id, grades)
+                    accepted.update(grades.values())
 
     def columns(
         self,
@@ -124,6 +122,11 @@ class Plan:
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
             columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids, self.order)
+        return self._in_range(columns)
+
+    def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
+        for index, measure in self.by_kernel.items():
+            measure.checked(columns[index])
         return columns
 
 

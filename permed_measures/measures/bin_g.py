@@ -49,6 +49,7 @@ class _BinG(RankingMeasure):
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
     kernel = staticmethod(bin_g)
     expression = staticmethod(bin_g_expression)
+    EXAMPLES = ({}, {"rel": 2})
 
 
 BinG = define(_BinG)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, Reading, define
 from permed_measures.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class _Coverage(RankingMeasure):
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(coverage)
     expression = staticmethod(coverage_expression)
+    READS = Reading("hit")
+    EXAMPLES = ({}, {"rel": 2}, {"rel": 2.5})
 
 
 Coverage = define(_Coverage)

@@ -53,6 +53,7 @@ class _ElevenPointAP(RankingMeasure):
     }
     kernel = staticmethod(eleven_point_ap)
     expression = staticmethod(eleven_point_ap_expression)
+    EXAMPLES = ({}, {"rel": 2}, {"rounding": "nearest"})
 
 
 ElevenPointAP = define(_ElevenPointAP)

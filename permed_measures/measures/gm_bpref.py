@@ -45,6 +45,7 @@ class _GMBpref(RankingMeasure):
     HOST_NAMES = (HostName("gm_bpref", "GM-bpref", in_ranx=False),)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
     kernel = staticmethod(gm_bpref)
+    EXAMPLES = ({}, {"rel": 2})
 
     def aggregator(self) -> GeometricMean:
         return GeometricMean()

@@ -55,6 +55,7 @@ class _GMAP(RankingMeasure):
     HOST_NAMES = (HostName("gm_map", "GMAP", in_ranx=False),)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
     kernel = staticmethod(gmap)
+    EXAMPLES = ({}, {"rel": 2})
 
     def aggregator(self) -> GeometricMean:
         return GeometricMean()

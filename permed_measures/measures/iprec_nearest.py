@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar
 
-from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import JUDGED_ONLY, REL, HostName, Param, RankingMeasure, Reading, define
 from permed_measures.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -82,10 +82,12 @@ class _IPrecNearest(RankingMeasure):
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "recall": Param("number", low=0, high=1, required=True, desc="the recall that must be reached"),
         "rel": REL,
-        "judged_only": Param("flag", default=False, desc="leave unjudged documents out of the list"),
+        "judged_only": JUDGED_ONLY,
     }
     kernel = staticmethod(iprec_nearest)
     expression = staticmethod(iprec_nearest_expression)
+    READS = Reading("iprec", {"levels": "nearest"})
+    EXAMPLES = ({"recall": 0}, {"recall": 0.3}, {"recall": 1, "rel": 2}, {"recall": 0.5, "judged_only": True})
 
 
 IPrecNearest = define(_IPrecNearest)

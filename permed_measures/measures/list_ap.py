@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, Reading, define
 from permed_measures.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class _ListAP(RankingMeasure):
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(list_ap)
     expression = staticmethod(list_ap_expression)
+    READS = Reading("map", {"weights": None, "denominator": "retrieved"})
+    EXAMPLES = ({}, {"rel": 2})
 
     @property
     def raising_helps(self) -> bool:

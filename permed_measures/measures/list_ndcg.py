@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
-from permed_measures.measures.ndcg import GAINS, dcg_ratio
+from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, Reading, define
+from permed_measures.measures.ndcg import DCG, dcg_ratio, gain_read, gain_written
 from permed_measures.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -56,10 +56,12 @@ class _ListNDCG(RankingMeasure):
     LOOKS_PAST_CUTOFF = True
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "cutoff": CUTOFF,
-        "dcg": Param("choice", default="log2", choices=GAINS, desc="gain = grade, or gain = 2^grade - 1"),
+        "dcg": DCG,
     }
     kernel = staticmethod(list_ndcg)
     expression = staticmethod(list_ndcg_expression)
+    READS = Reading("ndcg", {"ideal": "returned"}, gain_read, gain_written)
+    EXAMPLES = ({}, {"dcg": "exp-log2"})
 
 
 ListNDCG = define(_ListNDCG)

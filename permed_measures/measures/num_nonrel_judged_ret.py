@@ -38,6 +38,7 @@ class _NumNonRelJudgedRet(RankingMeasure):
     RANGE = (0.0, inf)
     ZERO_WITHOUT = "judged"
     kernel = staticmethod(num_nonrel_judged_ret)
+    EXAMPLES = ({}, {"rel": 2})
 
     def aggregator(self) -> SumAgg:
         return SumAgg()

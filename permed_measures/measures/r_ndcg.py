@@ -59,6 +59,7 @@ class _RnDCG(RankingMeasure):
     }
     COUNTS_RETURNED = True
     kernel = staticmethod(r_ndcg)
+    EXAMPLES = ({}, {"rel": 2})
 
 
 RnDCG = define(_RnDCG)

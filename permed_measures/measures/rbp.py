@@ -66,6 +66,7 @@ class _RBP(RankingMeasure):
     }
     kernel = staticmethod(rbp)
     expression = staticmethod(rbp_expression)
+    EXAMPLES = ({}, {"p": 0.5}, {"rel": 2})
 
     @property
     def ideal_is_top(self) -> bool:

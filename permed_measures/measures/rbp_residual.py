@@ -38,6 +38,7 @@ class _RBPResidual(RankingMeasure):
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(rbp_residual)
+    EXAMPLES = ({}, {"p": 0.5})
 
     @property
     def raising_helps(self) -> bool:

@@ -49,6 +49,7 @@ class _RelativeP(RankingMeasure):
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": NEEDED_CUTOFF, "rel": REL}
     kernel = staticmethod(relative_p)
     expression = staticmethod(relative_p_expression)
+    EXAMPLES = ({}, {"rel": 2})
 
 
 RelativeP = define(_RelativeP)

@@ -48,6 +48,7 @@ class _RprecMult(RankingMeasure):
         "rel": REL,
     }
     kernel = staticmethod(rprec_mult)
+    EXAMPLES = ({"multiple": 0.5}, {"multiple": 1.4, "rel": 2})
 
     @property
     def ideal_is_top(self) -> bool:

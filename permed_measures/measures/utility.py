@@ -47,6 +47,7 @@ class _Utility(RankingMeasure):
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(utility)
+    EXAMPLES = ({}, {"rel": 2}, {"rel_ret": 2, "nonrel_ret": 0.5, "rel_missed": 1})
 
     @property
     def ideal_is_top(self) -> bool:
