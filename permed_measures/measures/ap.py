@@ -1,31 +1,9 @@
 """Average precision."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import (
-    CUTOFF,
-    JUDGED_ONLY,
-    REL,
-    Call,
-    Expr,
-    Param,
-    RankingTable,
-    Reading,
-    StandardMeasure,
-    define,
-)
-
-
-def ap_expression(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> Expr:
-    """Write it over a table."""
-    rank = table.ranks(judged_only=judged_only)
-    relevant = table.grade >= rel
-    total = table.sum_hits(table.found(relevant) / rank, relevant & table.within(cutoff, rank))
-    return table.ratio(total, table.sum_judged(1, relevant))
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, Call, Reading
 
 
 class _AP(StandardMeasure):
@@ -43,11 +21,17 @@ class _AP(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.AP
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "map"
     READS = Reading("map", {"weights": None, "denominator": "relevant"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"map_cut_{cutoff}" if cutoff else "map", depth=cutoff))
-    expression = staticmethod(ap_expression)
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        relevant = table.grade >= rel
+        total = table.sum_hits(table.found(relevant) / rank, relevant & table.within(cutoff, rank))
+        return table.ratio(total, table.sum_judged(1, relevant))
 
 
 AP = define(_AP)

@@ -1,12 +1,8 @@
 """Binary preference."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, Param, StandardMeasure, define
+from permed_measures.measures.base import REL, Call, StandardMeasure, define
 
 
 class _Bpref(StandardMeasure):
@@ -24,7 +20,7 @@ class _Bpref(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.Bpref
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     call = staticmethod(lambda **_: Call("bpref"))
 
 

@@ -6,16 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from math import inf
 from operator import and_
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from permed_measures.errors import ParamError
-from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, Reading, define
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, REL, HostName, Param, Reading
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 
 def gwap(  # noqa: PLR0913  (the declared parameters, all of them by name)
@@ -59,7 +55,7 @@ def gwap_expression(  # noqa: PLR0913  (the declared parameters, all of them by 
     max_rel: float,
     weights: Mapping[float, float] | None,
     norm: str,
-) -> nw.Expr:
+) -> Expr:
     """Write the same over a table."""
     relevant = table.grade >= rel
     weight = table.grade / float(max_rel) if weights is None else table.mapped(table.grade, weights, otherwise=0.0)
@@ -131,7 +127,7 @@ class _GWAP(RankingMeasure):
         HostName("gwmap", "GW-MAP"),
         HostName("gwmap_ideal", "GW-MAP-ideal", {"norm": "ideal"}),
     )
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "rel": REL,
         "max_rel": Param("number", default=2, above=0, desc="the grade that counts 1.0; grade g counts g / max_rel"),

@@ -1,12 +1,8 @@
 """Inferred average precision."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, Param, StandardMeasure, define
+from permed_measures.measures.base import REL, Call, StandardMeasure, define
 
 
 class _InfAP(StandardMeasure):
@@ -26,7 +22,7 @@ class _InfAP(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.infAP
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     call = staticmethod(lambda **_: Call("infAP"))
 
 

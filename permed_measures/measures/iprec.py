@@ -1,20 +1,8 @@
 """Interpolated precision at a recall."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
 from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, Reading, StandardMeasure, define, digits
-
-
-def iprec_call(*, recall: float, **_: object) -> Call:
-    """Ask for the exact level; pytrec_eval's answer has two decimals, so levels with more are asked for one by one."""
-    answer = f"iprec_at_recall_{recall:.2f}"
-    if float(answer.rpartition("_")[2]) == recall:
-        return Call(answer)
-    return Call(f"iprec_at_recall_{digits(recall)}", answer=answer)
 
 
 class _IPrec(StandardMeasure):
@@ -32,13 +20,19 @@ class _IPrec(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.IPrec
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "recall": Param("number", low=0, high=1, required=True, desc="the recall to reach"),
         "rel": REL,
         "judged_only": JUDGED_ONLY,
     }
     READS = Reading("iprec", {"levels": "up"})
-    call = staticmethod(iprec_call)
+
+    @staticmethod
+    def call(*, recall: float, **_: object) -> Call:
+        answer = f"iprec_at_recall_{recall:.2f}"
+        if float(answer.rpartition("_")[2]) == recall:
+            return Call(answer)
+        return Call(f"iprec_at_recall_{digits(recall)}", answer=answer)
 
 
 IPrec = define(_IPrec)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import expm1, inf, log, log2
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import ir_measures
 
 from permed_measures.errors import ParamError
-from permed_measures.measures.base import CUTOFF, JUDGED_ONLY, Call, HostName, Param, RankingMeasure, Reading, define
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, Call, HostName, Param, Reading
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 DCG = Param("choice", default="log2", choices=("log2", "exp-log2"), desc="gain = grade, or gain = 2^grade - 1")
 
@@ -80,7 +76,7 @@ def ndcg_expression(
     dcg: str,
     gains: Mapping[float, float] | None,
     judged_only: bool,
-) -> nw.Expr:
+) -> Expr:
     """Write the same over a table."""
     grade = table.grade if gains is None else table.mapped(table.grade, gains, otherwise=table.grade)
     gain, place, rank = table.gain(grade, dcg), table.place(grade), table.ranks(judged_only=judged_only, grade=grade)
@@ -174,7 +170,7 @@ class _NDCG(RankingMeasure):
     PRETTY_NAME = "Normalised Discounted Cumulative Gain"
     HOST_MEASURE = ir_measures.nDCG
     HOST_NAMES = (HostName("ndcg_exp", "NDCG-exp", {"dcg": "exp-log2"}),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "dcg": DCG,
         "gains": Param("gains", desc="a gain for each grade, applied before anything else"),

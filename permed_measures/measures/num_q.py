@@ -1,13 +1,10 @@
 """Queries."""
 
-from __future__ import annotations
-
 from math import inf
-from typing import ClassVar
 
 import ir_measures
 
-from permed_measures.measures.base import Call, Param, StandardMeasure, define
+from permed_measures.measures.base import Call, StandardMeasure, define
 
 
 class _NumQ(StandardMeasure):
@@ -21,7 +18,7 @@ class _NumQ(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.NumQ
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {}
+    SUPPORTED_PARAMS = {}
     RANGE = (0.0, inf)
     call = staticmethod(lambda: Call("num_q", zero_without_hits=False))
 

@@ -1,13 +1,10 @@
 """Relevant documents."""
 
-from __future__ import annotations
-
 from math import inf
-from typing import ClassVar
 
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, Param, StandardMeasure, define
+from permed_measures.measures.base import REL, Call, StandardMeasure, define
 
 
 class _NumRel(StandardMeasure):
@@ -23,7 +20,7 @@ class _NumRel(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.NumRel
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     RANGE = (0.0, inf)
     call = staticmethod(lambda **_: Call("num_rel", threshold=True, zero_without_hits=False))
 

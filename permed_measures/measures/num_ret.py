@@ -1,18 +1,10 @@
 """Documents returned."""
 
-from __future__ import annotations
-
 from math import inf
-from typing import ClassVar
 
 import ir_measures
 
 from permed_measures.measures.base import Call, Param, StandardMeasure, define
-
-
-def num_ret_call(*, rel: float | None) -> Call:
-    """Ask for all, or for the relevant ones."""
-    return Call("num_ret" if rel is None else "num_rel_ret", counts_returned=True, zero_without_hits=False)
 
 
 class _NumRet(StandardMeasure):
@@ -26,11 +18,14 @@ class _NumRet(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.NumRet
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "rel": Param("number", above=0, desc="the lowest grade that counts; every document counts when not given")
     }
     RANGE = (0.0, inf)
-    call = staticmethod(num_ret_call)
+
+    @staticmethod
+    def call(*, rel: float | None) -> Call:
+        return Call("num_ret" if rel is None else "num_rel_ret", counts_returned=True, zero_without_hits=False)
 
 
 NumRet = define(_NumRet)

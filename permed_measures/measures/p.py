@@ -1,29 +1,9 @@
 """Precision at k."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import (
-    JUDGED_ONLY,
-    NEEDED_CUTOFF,
-    REL,
-    Call,
-    Expr,
-    Param,
-    RankingTable,
-    Reading,
-    StandardMeasure,
-    define,
-)
-
-
-def p_expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
-    """Write it over a table."""
-    rank = table.ranks(judged_only=judged_only)
-    return table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank)) / float(cutoff)
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
 
 
 class _P(StandardMeasure):
@@ -39,11 +19,15 @@ class _P(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.P
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "precision"
     READS = Reading("precision", {"denominator": "k"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"P_{cutoff}", depth=cutoff, needs_missed=False))
-    expression = staticmethod(p_expression)
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        return table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank)) / float(cutoff)
 
 
 P = define(_P)

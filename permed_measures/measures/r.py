@@ -1,30 +1,9 @@
 """Recall at k."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import (
-    JUDGED_ONLY,
-    NEEDED_CUTOFF,
-    REL,
-    Call,
-    Expr,
-    Param,
-    RankingTable,
-    Reading,
-    StandardMeasure,
-    define,
-)
-
-
-def r_expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
-    """Write it over a table."""
-    rank = table.ranks(judged_only=judged_only)
-    found = table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank))
-    return table.ratio(found, table.sum_judged(1, table.grade >= rel))
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
 
 
 class _R(StandardMeasure):
@@ -42,11 +21,16 @@ class _R(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.R
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "recall"
     READS = Reading("recall", {"denominator": "relevant"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"recall_{cutoff}", depth=cutoff))
-    expression = staticmethod(r_expression)
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        found = table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank))
+        return table.ratio(found, table.sum_judged(1, table.grade >= rel))
 
 
 R = define(_R)

@@ -1,20 +1,8 @@
 """R-precision."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Expr, Param, RankingTable, StandardMeasure, define
-
-
-def rprec_expression(table: RankingTable, *, rel: float, judged_only: bool) -> Expr:
-    """Write it over a table."""
-    rank = table.ranks(judged_only=judged_only)
-    relevant = table.grade >= rel
-    num_rel = table.sum_judged(1, relevant)
-    return table.ratio(table.sum_hits(1, relevant & (rank <= table.count_judged(relevant))), num_rel)
+from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Expr, RankingTable, StandardMeasure, define
 
 
 class _Rprec(StandardMeasure):
@@ -32,11 +20,17 @@ class _Rprec(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.Rprec
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"rel": REL, "judged_only": JUDGED_ONLY}
     PRETTY_NAME = "Precision at R"
     RANX_NAME = "r-precision"
     call = staticmethod(lambda **_: Call("Rprec"))
-    expression = staticmethod(rprec_expression)
+
+    @staticmethod
+    def expression(table: RankingTable, *, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        relevant = table.grade >= rel
+        num_rel = table.sum_judged(1, relevant)
+        return table.ratio(table.sum_hits(1, relevant & (rank <= table.count_judged(relevant))), num_rel)
 
 
 Rprec = define(_Rprec)

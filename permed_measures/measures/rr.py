@@ -1,29 +1,9 @@
 """Reciprocal rank."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import (
-    CUTOFF,
-    JUDGED_ONLY,
-    REL,
-    Call,
-    Expr,
-    Param,
-    RankingTable,
-    Reading,
-    StandardMeasure,
-    define,
-)
-
-
-def rr_expression(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> Expr:
-    """Write it over a table."""
-    rank = table.ranks(judged_only=judged_only)
-    return table.max_hits(1.0 / rank, (table.grade >= rel) & table.within(cutoff, rank))
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, Call, Reading
 
 
 class _RR(StandardMeasure):
@@ -41,11 +21,15 @@ class _RR(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.RR
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "mrr"
     READS = Reading("mrr")
     call = staticmethod(lambda *, cutoff, **_: Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False))
-    expression = staticmethod(rr_expression)
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        return table.max_hits(1.0 / rank, (table.grade >= rel) & table.within(cutoff, rank))
 
 
 RR = define(_RR)

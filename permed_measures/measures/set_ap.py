@@ -1,12 +1,8 @@
 """Precision times recall of the whole list."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, StandardMeasure, define
+from permed_measures.measures.base import JUDGED_ONLY, REL, Call, StandardMeasure, define
 
 
 class _SetAP(StandardMeasure):
@@ -22,7 +18,7 @@ class _SetAP(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.SetAP
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"rel": REL, "judged_only": JUDGED_ONLY}
     call = staticmethod(lambda **_: Call("set_map", counts_returned=True))
 
 

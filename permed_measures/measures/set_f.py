@@ -1,17 +1,8 @@
 """F-measure of the whole list."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
 from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, StandardMeasure, define, digits
-
-
-def set_f_call(*, beta: float, **_: object) -> Call:
-    """Ask for the exact beta; the answer does not name it."""
-    return Call("set_F" if beta == 1 else f"set_F_{digits(beta)}", answer="set_F", counts_returned=True)
 
 
 class _SetF(StandardMeasure):
@@ -29,13 +20,16 @@ class _SetF(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.SetF
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "rel": REL,
         "beta": Param("number", default=1.0, low=0, desc="how much more recall weighs than precision"),
         "judged_only": JUDGED_ONLY,
     }
     PRETTY_NAME = "Set F"
-    call = staticmethod(set_f_call)
+
+    @staticmethod
+    def call(*, beta: float, **_: object) -> Call:
+        return Call("set_F" if beta == 1 else f"set_F_{digits(beta)}", answer="set_F", counts_returned=True)
 
 
 SetF = define(_SetF)

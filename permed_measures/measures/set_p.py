@@ -1,9 +1,5 @@
 """Precision of the whole list."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
 from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, StandardMeasure, define
@@ -24,7 +20,7 @@ class _SetP(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.SetP
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "rel": REL,
         "relative": Param("flag", default=False, desc="divide by no more than the number of all relevant documents"),
         "judged_only": JUDGED_ONLY,

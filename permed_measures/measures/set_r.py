@@ -1,18 +1,8 @@
 """Recall of the whole list."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, Expr, Param, RankingTable, Reading, StandardMeasure, define
-
-
-def set_r_expression(table: RankingTable, *, rel: float) -> Expr:
-    """Write it over a table."""
-    relevant = table.grade >= rel
-    return table.ratio(table.sum_hits(1, relevant), table.sum_judged(1, relevant))
+from permed_measures.measures.base import REL, Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
 class _SetR(StandardMeasure):
@@ -28,11 +18,15 @@ class _SetR(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.SetR
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     RANX_NAME = "recall"
     READS = Reading("recall", {"denominator": "relevant"})
     call = staticmethod(lambda **_: Call("set_recall"))
-    expression = staticmethod(set_r_expression)
+
+    @staticmethod
+    def expression(table: RankingTable, *, rel: float) -> Expr:
+        relevant = table.grade >= rel
+        return table.ratio(table.sum_hits(1, relevant), table.sum_judged(1, relevant))
 
 
 SetR = define(_SetR)

@@ -1,29 +1,9 @@
 """Success at k."""
 
-from __future__ import annotations
-
-from typing import ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import (
-    JUDGED_ONLY,
-    NEEDED_CUTOFF,
-    REL,
-    Call,
-    Expr,
-    Param,
-    RankingTable,
-    Reading,
-    StandardMeasure,
-    define,
-)
-
-
-def success_expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
-    """Write it over a table."""
-    rank = table.ranks(judged_only=judged_only)
-    return table.any_hit((table.grade >= rel) & table.within(cutoff, rank))
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
 
 
 class _Success(StandardMeasure):
@@ -41,11 +21,15 @@ class _Success(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.Success
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "hit_rate"
     READS = Reading("hit")
     call = staticmethod(lambda *, cutoff, **_: Call(f"success_{cutoff}", depth=cutoff, needs_missed=False))
-    expression = staticmethod(success_expression)
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        return table.any_hit((table.grade >= rel) & table.within(cutoff, rank))
 
 
 Success = define(_Success)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar
 
 from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
@@ -37,7 +36,7 @@ class _Utility(RankingMeasure):
     NAME = "Utility"
     PRETTY_NAME = "Set Utility"
     HOST_NAMES = (HostName("utility", "Utility", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "rel": REL,
         "rel_ret": Param("number", default=1, desc="the worth of a relevant document that was returned"),
         "nonrel_ret": Param("number", default=-1, desc="the worth of any other document that was returned"),
