@@ -16,6 +16,7 @@ from compat.cases import CASES
 from compat.corpora import CORPORA, Corpus
 from compat.hosts import HOSTS, Values, absent
 from permed_measures.evaluate import Plan
+from permed_measures.measures import declared
 from permed_measures.verification import all_params, computed_by
 from permed_measures.verification.references import REFERENCES, Computation
 
@@ -44,13 +45,9 @@ class Outcome:
 
 def is_defined(measure: Measure, corpus: Corpus) -> bool:
     """Whether the definition covers the grades of a corpus: GWAP has a weight for each relevant one, at most 1."""
-    if measure.NAME != "GWAP":
-        return True
+    known = declared(measure)
     grades = {grade for judged in corpus.qrels.values() for grade in judged.values()}
-    weights = measure["weights"]
-    if weights is not None:
-        return all(grade in weights for grade in grades if grade >= measure["rel"])
-    return bool(max(grades) <= measure["max_rel"])
+    return known is None or not any(known.refuses(grade) for grade in grades)
 
 
 @cache
