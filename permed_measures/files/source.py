@@ -133,6 +133,13 @@ class Source:
         if rest:
             yield line, rest
 
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and the text of every line that is not blank."""
+        for first, block in self.blocks():
+            for number, line in enumerate(self.decode(block, first).split("\n"), first):
+                if line.strip():
+                    yield number, line
+
     def decode(self, data: bytes, line: int) -> str:
         """Decode UTF-8; ``line`` is the number of the first line of the data."""
         try:
