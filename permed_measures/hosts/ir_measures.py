@@ -78,29 +78,6 @@ class PermedProvider(Provider):  # type: ignore[misc]  # ir_measures is untyped
         return PermedEvaluator(measures, qrels)
 
 
-def refusal(measure: Measure, error: Exception) -> str:
-    """Say why ir_measures does not compute a measure, and what to write or to install for it.
-
-    >>> refusal(ir_measures.INST(T=2.0), ValueError("…")).partition(":")[0]
-    'ir_measures cannot compute INST(T=2.0)'
-    """
-    advice = []
-    for provider in ir_measures.DefaultPipeline.providers:
-        known = [supported for supported in provider.SUPPORTED_MEASURES if supported.NAME == measure.NAME]
-        if not known:
-            continue
-        refused = min(([n for n, spec in m.params.items() if not spec.validate(measure[n])] for m in known), key=len)
-        if provider.is_available() and not refused:  # it was asked, and failed
-            return f"ir_measures cannot compute {measure}: {error}"
-        written = [f"{measure.NAME}({name}=…)" for name in refused if name not in measure.params]
-        written += [f"{measure.NAME} without {name}" for name in refused if name in measure.params]
-        install = "" if provider.is_available() else provider.install_instructions()
-        steps = [f"write {' and '.join(written)}"] if written else []
-        advice.append(f"{provider.NAME} would: {', '.join([*steps, *([install] if install else [])])}")
-    why = f"none of its providers here does; {'; '.join(advice)}" if advice else str(error)
-    return f"ir_measures cannot compute {measure}: {why}"
-
-
 def register() -> None:
     """Make ir_measures know our measures and our provider. Doing it again changes nothing."""
     pipeline = getattr(ir_measures, "DefaultPipeline", None)

@@ -19,14 +19,13 @@ from ir_measures import Measure, nDCG
 from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
-from permed_measures.delegate import MAX_GRADE, binary, delegate, fit
+from permed_measures.delegate import MAX_GRADE, binary, delegate, fit, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
 from permed_measures.inputs import as_qrels, as_run, ranking_of
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
 from permed_measures.ranking import Ranking
-from permed_measures.verification.references.pytrec_eval import own_evaluator
 
 __all__ = [
     "RelevanceEvaluator",
@@ -39,10 +38,7 @@ __all__ = [
     "uninstall",
 ]
 
-try:
-    OWN = own_evaluator()  # bound once, so that ours may take its place in pytrec_eval
-except RuntimeError as error:
-    raise HostError(str(error)) from None
+OWN = own_evaluator()  # bound once, so that ours may take its place in pytrec_eval
 
 _PATCH = "_permed_measures"
 _ARGUMENTS = ["query_relevance", "measures", "relevance_level", "judged_docs_only_flag"]
