@@ -27,9 +27,9 @@ from permed_measures import (
     evaluate,
     parse,
 )
-from permed_measures.definitions import definition
 from permed_measures.measures import DEFINED, known_names, parse_all, parse_trec_name
 from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
+from permed_measures.measures.definitions import definition
 from permed_measures.ranking import Ranking
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}

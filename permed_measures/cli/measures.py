@@ -15,12 +15,12 @@ from ir_measures import Measure
 
 from permed_measures.cli import _tables
 from permed_measures.comparison import p_imp
-from permed_measures.definitions import definition, description, formula, plain
 from permed_measures.delegate import delegates
 from permed_measures.errors import ParamError
 from permed_measures.files.output import print_whole
 from permed_measures.measures import DEFINED, declared, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
+from permed_measures.measures.definitions import definition, description, formula, plain
 
 _ONE_FORMATS = ("table", "json", "jsonl")
 

@@ -27,6 +27,7 @@ from permed_measures.measures.base import (
     Param,
     RankingMeasure,
     StandardMeasure,
+    declared,
     define,
 )
 
@@ -59,15 +60,6 @@ __all__ = [
     "parse_trec_name",
     "trec_named",
 ]
-
-
-def declared(measure: Measure) -> RankingMeasure | None:
-    """Return what is declared of a measure, ours or pytrec_eval's, with its parameters; None of somebody else's."""
-    if isinstance(measure, RankingMeasure):
-        return measure
-    known: RankingMeasure | None = DEFINED.get(measure.NAME, STANDARD.get(measure.NAME))
-    is_known = known is not None and isinstance(measure, type(known.HOST_MEASURE))
-    return type(known)(**measure.params) if known is not None and is_known else None
 
 
 def own(measure: Measure) -> RankingMeasure | None:

@@ -53,6 +53,7 @@ __all__ = [
     "RankingTable",
     "Reading",
     "StandardMeasure",
+    "declared",
     "define",
     "digits",
     "same_class",
@@ -256,6 +257,15 @@ DEFINED: dict[str, RankingMeasure] = {}
 
 STANDARD: dict[str, StandardMeasure] = {}
 """Every measure that pytrec_eval alone computes, by its ir_measures name."""
+
+
+def declared(measure: Measure) -> RankingMeasure | None:
+    """Return what is declared of a measure, ours or pytrec_eval's, with its parameters; None of somebody else's."""
+    if isinstance(measure, RankingMeasure):
+        return measure
+    known: RankingMeasure | None = DEFINED.get(measure.NAME, STANDARD.get(measure.NAME))
+    is_known = known is not None and isinstance(measure, type(known.HOST_MEASURE))
+    return type(known)(**measure.params) if known is not None and is_known else None
 
 
 def define(cls: type[MeasureT]) -> MeasureT:

@@ -7,8 +7,7 @@ import re
 
 from ir_measures import Measure
 
-from permed_measures.measures import declared
-from permed_measures.measures.base import RankingMeasure
+from permed_measures.measures.base import RankingMeasure, declared
 
 _GAINS = {"log2": "the gain is the grade (linear)", "exp-log2": "the gain is 2^grade - 1 (exponential)"}
 
