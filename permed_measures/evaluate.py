@@ -15,7 +15,7 @@ from ir_measures import Measure, Metric
 from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
-from permed_measures.measures import own, parse_all
+from permed_measures.measures import declared, own, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
@@ -123,8 +123,10 @@ class Plan:
         return self._in_range(columns)
 
     def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
-        for index, measure in self.by_kernel.items():
-            measure.checked(columns[index])
+        for index, measure in {**self.by_kernel, **self.by_delegate}.items():
+            known = declared(measure)
+            if known is not None:
+                known.checked(columns[index])
         return columns
 
 
