@@ -19,6 +19,7 @@ from permed_measures.evaluate import Plan
 from permed_measures.measures import declared
 from permed_measures.verification import all_params, computed_by
 from permed_measures.verification.references import REFERENCES, Computation
+from permed_measures.verification.references.by_hand import written_out
 
 AGREES, DIFFERS, REFUSES = "agrees", "differs", "refuses"
 
@@ -65,6 +66,8 @@ def cases_on(corpus: str) -> tuple[Case, ...]:
 @cache
 def computation(case: Case, reference: str) -> Computation | None:
     """Return how a reference computes a case."""
+    if reference == "by_hand" and case.definition is not None:
+        return written_out(case.definition, all_params(case.measure))
     return REFERENCES[reference].find(case.measure.NAME, all_params(case.measure))
 
 

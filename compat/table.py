@@ -1,4 +1,4 @@
-"""The agreement table: ``python -m compat.table --write`` computes everything anew and writes compat/README.md."""
+"""``python -m compat.table --write``: all that is printed from code, the agreement table of compat/README.md last."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from compat.cases import CASES
 from compat.corpora import CORPORA
 from compat.corpora.real import FOLDER
 from compat.differences import DIFFERENCES, expected
+from compat.generated import GENERATED
 from compat.hosts import HOSTS
 from compat.mutations import MUTATIONS
 from permed_measures.files.output import write_whole
@@ -158,11 +159,14 @@ def _corpora(found: list[Outcome]) -> list[str]:
 
 def main() -> int:
     """Print the page, or write it."""
+    writes = sys.argv[1:] == ["--write"]
+    for path, make_text in GENERATED.items() if writes else ():
+        write_whole(path, make_text())
     missing = missing_here()
     if missing:
         print(f"the table needs every reference, host and corpus: {missing}", file=sys.stderr)
         return 2
-    if sys.argv[1:] == ["--write"]:
+    if writes:
         write_whole(README, make())
     else:
         print(make())

@@ -93,7 +93,7 @@ def test_by_hand_is_not_the_only_reference(case: Case) -> None:
     if case.by_hand_only:
         assert not others, f"{case.name} says {case.by_hand_only!r}, but {others[0]} computes it"
     else:
-        assert others, f"{case.name} has no reference but by_hand, and no reason for that"
+        assert others, f"{case.name} has no reference but by_hand: give cases(…, by_hand_only=…) the reason"
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

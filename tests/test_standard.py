@@ -53,7 +53,7 @@ def test_the_parameters_are_those_of_ir_measures(measure):
 
 @pytest.mark.parametrize("measure", [*STANDARD.values(), DEFINED["nDCG"]], ids=str)
 def test_the_names_are_those_that_the_references_keep_for_themselves(measure):
-    """The command verify asks pytrec_eval and ranx by names of its own: if it read ours, it would confirm whatever we say."""
+    """The references have names of their own: if verify read ours, it would confirm whatever we say."""
     for known in examples(measure):
         asked = declared(known).asked
         (trec,), (in_ranx,) = pytrec_eval.REFERENCES, ranx.REFERENCES

@@ -34,19 +34,14 @@ from permed_measures.measures.base import (
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-GWAP = DEFINED["GWAP"]
-Coverage = DEFINED["Coverage"]
-ListAP = DEFINED["ListAP"]
-ListNDCG = DEFINED["ListNDCG"]
+EXPORTED = {name: measure for name, measure in DEFINED.items() if measure.HOST_MEASURE is None}
+"""What ``from permed_measures import …`` gives; ir_measures' own measures are imported from there."""
 
 __all__ = [
     "DEFINED",
-    "GWAP",
+    "EXPORTED",
     "STANDARD",
-    "Coverage",
     "HostName",
-    "ListAP",
-    "ListNDCG",
     "Param",
     "RankingMeasure",
     "checked",
