@@ -59,7 +59,7 @@ def _imports(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         value = getattr(permed_measures, name)
         module, attribute = written.get(name) or (value.__module__, value.__name__)
-        yield f"from {module} import {attribute}" + ("" if attribute == name else f" as {name}")
+        yield f"from {module} import {attribute} as {name}"
 
 
 def _class(name: str, measure: RankingMeasure) -> list[str]:

@@ -2,39 +2,39 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from permed_measures.comparison import Comparison
-from permed_measures.comparison import compare
-from permed_measures.errors import HostError
-from permed_measures.errors import InputError
-from permed_measures.errors import ParamError
-from permed_measures.evaluate import Evaluation
-from permed_measures.evaluate import evaluate
-from permed_measures.explanation import Explanation
-from permed_measures.explanation import explain
-from permed_measures.files import read_qrels
-from permed_measures.files import read_run
-from permed_measures.hosts.ir_measures import register
-from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
+from permed_measures.comparison import Comparison as Comparison
+from permed_measures.comparison import compare as compare
+from permed_measures.errors import HostError as HostError
+from permed_measures.errors import InputError as InputError
+from permed_measures.errors import ParamError as ParamError
+from permed_measures.evaluate import Evaluation as Evaluation
+from permed_measures.evaluate import evaluate as evaluate
+from permed_measures.explanation import Explanation as Explanation
+from permed_measures.explanation import explain as explain
+from permed_measures.files import read_qrels as read_qrels
+from permed_measures.files import read_run as read_run
+from permed_measures.hosts.ir_measures import register as register
+from permed_measures.hosts.pytrec_eval import RelevanceEvaluator as RelevanceEvaluator
 from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
-from permed_measures.hosts.pytrec_eval import supported_measures
-from permed_measures.hosts.pytrec_eval import supported_nicknames
+from permed_measures.hosts.pytrec_eval import supported_measures as supported_measures
+from permed_measures.hosts.pytrec_eval import supported_nicknames as supported_nicknames
 from permed_measures.hosts.pytrec_eval import uninstall as uninstall_pytrec_eval
 from permed_measures.hosts.ranx import install as install_ranx
-from permed_measures.hosts.ranx import ranx_qrels
-from permed_measures.hosts.ranx import ranx_run
+from permed_measures.hosts.ranx import ranx_qrels as ranx_qrels
+from permed_measures.hosts.ranx import ranx_run as ranx_run
 from permed_measures.hosts.ranx import uninstall as uninstall_ranx
-from permed_measures.measures import parse
+from permed_measures.measures import parse as parse
 from permed_measures.measures.base import RankingMeasure
-from permed_measures.profiles import PROFILES
-from permed_measures.profiles import load_profile
-from permed_measures.ranking import Ranking
-from permed_measures.ranking import rank
-from permed_measures.ranking import rank_list
-from permed_measures.tables import TableFacts
-from permed_measures.tables import evaluate_tables
-from permed_measures.tables import inspect_tables
-from permed_measures.tables import table_means
-from permed_measures.tables import to_sql
+from permed_measures.profiles import PROFILES as PROFILES
+from permed_measures.profiles import load_profile as load_profile
+from permed_measures.ranking import Ranking as Ranking
+from permed_measures.ranking import rank as rank
+from permed_measures.ranking import rank_list as rank_list
+from permed_measures.tables import TableFacts as TableFacts
+from permed_measures.tables import evaluate_tables as evaluate_tables
+from permed_measures.tables import inspect_tables as inspect_tables
+from permed_measures.tables import table_means as table_means
+from permed_measures.tables import to_sql as to_sql
 
 __version__: str
 __all__ = [
