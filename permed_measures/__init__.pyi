@@ -13,6 +13,8 @@ from permed_measures.explanation import Explanation as Explanation
 from permed_measures.explanation import explain as explain
 from permed_measures.files import read_qrels as read_qrels
 from permed_measures.files import read_run as read_run
+from permed_measures.gating import Gate as Gate
+from permed_measures.gating import gate as gate
 from permed_measures.hosts.ir_measures import register as register
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator as RelevanceEvaluator
 from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
@@ -35,6 +37,8 @@ from permed_measures.tables import evaluate_tables as evaluate_tables
 from permed_measures.tables import inspect_tables as inspect_tables
 from permed_measures.tables import table_means as table_means
 from permed_measures.tables import to_sql as to_sql
+from permed_measures.verification import Verification as Verification
+from permed_measures.verification import verify as verify
 
 __version__: str
 __all__ = [
@@ -44,6 +48,7 @@ __all__ = [
     "Coverage",
     "Evaluation",
     "Explanation",
+    "Gate",
     "HostError",
     "InputError",
     "ListAP",
@@ -52,10 +57,12 @@ __all__ = [
     "Ranking",
     "RelevanceEvaluator",
     "TableFacts",
+    "Verification",
     "compare",
     "evaluate",
     "evaluate_tables",
     "explain",
+    "gate",
     "inspect_tables",
     "install_pytrec_eval",
     "install_ranx",
@@ -74,6 +81,7 @@ __all__ = [
     "to_sql",
     "uninstall_pytrec_eval",
     "uninstall_ranx",
+    "verify",
 ]
 
 class _GWAP(RankingMeasure):

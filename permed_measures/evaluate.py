@@ -7,23 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import ir_measures
-from ir_measures import Measure, Metric, Qrel
-from ir_measures.providers import registry as provider_registry
+from ir_measures import Measure, Metric
 
 from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
-from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of, subtopics_of
+from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
+from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
-from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +62,7 @@ class Plan:
     def of_subtopics(self) -> bool:
         """Whether all measures ask for which subtopics a document is relevant."""
         theirs = self.by_ir_measures.values()
-        return len(theirs) == len(self.measures) and all(measure.NAME in _of_subtopics() for measure in theirs)
+        return len(theirs) == len(self.measures) and all(measure.NAME in of_subtopics() for measure in theirs)
 
     @property
     def deepest_cutoff(self) -> int | None:
@@ -123,7 +121,7 @@ class Plan:
             for place, value in zip(asked, values, strict=True):
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
-            columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids, self.order)
+            columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
         return columns
 
 
@@ -158,71 +156,6 @@ def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min
             )
             raise ParamError(msg)
     return list(once)
-
-
-def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str], order: Order) -> list[float]:
-    """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
-    if measure.NAME == "Judged":  # it asks whether a document is judged, not how
-        qrels = {query_id: dict.fromkeys(grades, 0) for query_id, grades in qrels.items()}
-    judgements = _judgements_for(measure, qrels)
-    asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
-    judged: list[Qrel] = []
-    ordered = {}
-    # queries and documents by number: gdeval, which computes ERR, takes no other queries
-    for number, query_id in asked.items():
-        returned = list(_list_of(run[query_id], order))
-        names = {doc_id: f"d{n}" for n, doc_id in enumerate({**dict.fromkeys(returned), **qrels[query_id]}, 1)}
-        judged += [
-            Qrel(number, names[doc], grade, iteration) for (doc, iteration), grade in judgements[query_id].items()
-        ]
-        # above 0, as Compat takes a document that was not returned for one of score 0
-        ordered[number] = {names[doc_id]: float(len(returned) - place) for place, doc_id in enumerate(returned)}
-    try:
-        found = {asked[m.query_id]: float(m.value) for m in ir_measures.iter_calc([measure], judged, ordered)}
-    except (ValueError, AssertionError, ArithmeticError, SubprocessError) as error:
-        from permed_measures.hosts.ir_measures import refusal  # noqa: PLC0415  (only for a message)
-
-        raise ParamError(refusal(measure, error)) from error
-    return [found.get(query_id, 0.0) for query_id in query_ids]
-
-
-def _judgements_for(measure: Measure, qrels: Qrels) -> Mapping[str, Mapping[tuple[str, str], float]]:
-    """Return {query_id: {(doc_id, subtopic): grade}}, checked."""
-    judgements: Mapping[str, Mapping[tuple[str, str], float]] | None
-    if measure.NAME in _of_subtopics():
-        judgements = subtopics_of(qrels)
-    else:
-        judgements = {q: {(doc_id, "0"): grade for doc_id, grade in grades.items()} for q, grades in qrels.items()}
-    if judgements is None:
-        msg = (
-            f"{measure} asks for which subtopics a document is relevant, and these qrels tell none apart: all their "
-            "iterations are equal (the second field of TREC lines; a field or column 'iteration' or 'subtopic')"
-        )
-        raise InputError(msg)
-    highest = _HIGHEST_GRADES.get(measure.NAME, math.inf)
-    for query_id, judged in judgements.items():
-        for (doc_id, _), grade in judged.items():
-            if type(grade) is not int or grade > highest:
-                takes = "whole grades only" if type(grade) is not int else f"grades up to {highest} only"
-                msg = (
-                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
-                    f"which takes {takes}"
-                )
-                raise InputError(msg)
-    return judgements
-
-
-_HIGHEST_GRADES = {"ERR": 4}
-"""Where the program that computes a measure of ir_measures stops: gdeval.pl, $MAX_JUDGMENT."""
-
-
-def _of_subtopics() -> set[str]:
-    """Name the measures that look at subtopics: those of ir_measures' provider for them."""
-    return {measure.NAME for measure in provider_registry["pyndeval"].SUPPORTED_MEASURES}
-
-
-def _list_of(returned: Mapping[str, float] | Sequence[str], order: Order) -> Iterable[str]:
-    return in_order(returned, by=order) if isinstance(returned, Mapping) else returned
 
 
 def aggregate(measure: Measure, values: Sequence[float]) -> float:

@@ -97,7 +97,7 @@ def test_parquet_is_evaluated_in_duckdb_by_itself(files, capsys, monkeypatch):
         asked.append(engine)
         return real(engine, **options)
 
-    monkeypatch.setattr("permed_measures.cli.eval_run.opened", spy)
+    monkeypatch.setattr("permed_measures.cli.eval.opened", spy)
     means(capsys, files / "qrels.parquet", files / "run.parquet")
     assert asked == ["duckdb"]
     # a measure without an expression is computed all the same, by the reader and pytrec_eval

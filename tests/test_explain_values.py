@@ -15,9 +15,9 @@ from hypothesis import example, given
 
 from permed_measures import InputError, ParamError, evaluate, explain
 from permed_measures.explanation.conventions import FAMILIES, Convention
-from permed_measures.explanation.family import Values
-from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.names import convention_of, measure_of, options_of
+from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.values import Values
 from tests.conftest import examples, queries
 
 

@@ -19,10 +19,10 @@ from permed_measures.explanation.conventions import (
     parse_about,
     short,
 )
-from permed_measures.explanation.family import Values
-from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.names import convention_of, measure_of, options_of
+from permed_measures.explanation.orders import Lists
 from permed_measures.explanation.tools import Tool, find, tools_of
+from permed_measures.explanation.values import Values
 from permed_measures.explanation.waterfall import Waterfall, walk
 from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse

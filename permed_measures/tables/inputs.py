@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
+from permed_measures.files.rows import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
 from permed_measures.tables.engines import (
     can_be_joined,
     compare_bytes,
