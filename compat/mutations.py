@@ -76,8 +76,8 @@ MUTATIONS = (
     Mutation(
         "64-bit scores",
         "ranking.py",
-        "np.ndarray(len(values), np.float32, _packer(len(values))(*values))",
-        "np.array(list(values), dtype=np.float64)",
+        "np.ndarray(len(scores), np.float32, _packer(len(scores))(*scores.values()))",
+        "np.array(list(scores.values()), dtype=np.float64)",
     ),
     Mutation(
         "short: ties ascending",
@@ -272,8 +272,8 @@ MUTATIONS = (
     Mutation(
         "ndcg: the ideal is not cut",
         "measures/ndcg.py",
-        "return dcg_ratio(hits, grades[:cutoff], dcg)",
-        "return dcg_ratio(hits, grades, dcg)",
+        "ranking.grades[:cutoff], dcg)",
+        "ranking.grades, dcg)",
     ),
     Mutation(
         "ndcg: the ideal one too short",
@@ -298,9 +298,9 @@ MUTATIONS = (
     Mutation("ndcg: judged_only forgotten", "measures/ndcg.py", "ranking = ranking.judged_only()", "pass"),
     Mutation(
         "ndcg: gains forgotten in the list",
-        "measures/ndcg.py",
-        "hits = [(rank, gains.get(grade, grade)) for rank, grade in hits]",
-        "pass",
+        "ranking.py",
+        "ranked = [(rank, gains.get(grade, grade)) for rank, grade in self.ranked]",
+        "ranked = self.ranked",
     ),
     # the delegate
     Mutation(
@@ -460,7 +460,11 @@ MUTATIONS = (
     _in("explain", "negative grades judged", "explanation/orders.py", "grade if grade >= 0 else np.nan", "grade"),
     # the readers of large files
     _in(
-        "large_numpy", "ties ascending", "files/blocks.py", "reverse=True)[:depth]", "key=lambda hit: -hit[0])[:depth]"
+        "large_numpy",
+        "ties ascending",
+        "files/blocks.py",
+        "(found[start:stop], reverse=True)",
+        "(found[start:stop], key=lambda hit: -hit[0])",
     ),
     _in("large_numpy", "64-bit scores", "files/blocks.py", "scores.astype(order).tolist()", "scores.tolist()"),
     _in(
