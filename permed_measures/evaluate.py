@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import ir_measures
 from ir_measures import Measure, Metric
 
 from permed_measures.delegate import deepest, delegate, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
-from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of
+from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import declared, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
-from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
+from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
 from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
 
@@ -223,7 +223,7 @@ class Evaluation:
 
         return json.dumps(self.to_dict(by_query=by_query, notes=notes), indent=indent, ensure_ascii=False)
 
-    def to_dataframe(self, kind: str = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
+    def to_dataframe(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
         """Return query_id, measure, value as a pandas frame, or a polars one with ``kind='polars'``."""
         if kind not in ("pandas", "polars"):
             msg = f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'"
@@ -247,13 +247,13 @@ class Evaluation:
 
 
 def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
-    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    qrels: QrelsLike,
+    run: RunLike,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
-    queries: str | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
 ) -> Evaluation:
     """Evaluate one run against the qrels.
@@ -321,7 +321,7 @@ def with_advice(error: InputError, plan: Plan, profile: Profile | None, highest:
     return InputError(msg)
 
 
-def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  (every shape that inputs.py knows)
+def _returned(run: RunLike, qrels: Qrels, plan: Plan) -> Returned:
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
         from pathlib import Path  # noqa: PLC0415  (for those who evaluate files)
@@ -339,9 +339,9 @@ def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  
 def choose(
     measures: str | Measure | Iterable[str | Measure] | None,
     profile: str | Path | Profile | None,
-    queries: str | None,
+    queries: QuerySet | None,
     min_relevance: float | None = None,
-) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None, float | None]:
+) -> tuple[dict[Measure, str], dict[Measure, QuerySet], Profile | None, float | None]:
     """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
     if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
         msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
@@ -363,7 +363,7 @@ def choose(
     return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
 
 
-def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
+def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:
     if query_sets == {"both"}:
         query_ids = [query_id for query_id in qrels if query_id in run]
     else:

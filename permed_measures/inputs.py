@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, SupportsFloat
 
 from permed_measures.errors import InputError
 from permed_measures.files.rows import (
@@ -35,6 +35,23 @@ class _Checked(Qrels):
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
 Returned = Run | Mapping[str, Ranking]
 """A run, or what there is to know of it for a given set of measures."""
+
+
+class Frame(Protocol):
+    """A pandas or polars frame; its columns are known by their usual names, such as query_id, doc_id and score."""
+
+    @property
+    def columns(self) -> Any:  # noqa: ANN401  (a list, or an Index of pandas)
+        """The names of the columns."""
+
+    def __getitem__(self, name: Any, /) -> Any: ...  # noqa: ANN401  (a column by its name)
+
+
+_Rows = Frame | Iterable[tuple[Any, ...]] | str | PathLike[str]
+QrelsLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str] | AbstractSet[str]] | _Rows
+"""Judgements: {query_id: {doc_id: grade}} or {query_id: relevant ids}, a frame, ir_measures' named tuples, a path."""
+RunLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str]] | _Rows
+"""What was returned: {query_id: {doc_id: score}} or {query_id: ids in order}, a frame, named tuples, a path."""
 
 
 _INT = {int}

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from permed_measures import evaluate
 from permed_measures.errors import HostError, InputError
@@ -16,6 +16,7 @@ from permed_measures.files import formats, formatted, read_qrels, read_run
 from permed_measures.files.large import rankings
 from permed_measures.inputs import ranking_of
 from permed_measures.ranking import ORDERS, order
+from tests.conftest import examples
 
 READERS = {"qrels": read_qrels, "run": read_run}
 TEXT_FORMATS = [name for name in formats() if name != "parquet"]
@@ -148,7 +149,7 @@ def is_sound(groups, what):
 
 @pytest.mark.parametrize("what", READERS)
 @pytest.mark.parametrize("name", [None, *formats()])
-@settings(max_examples=60)
+@examples(60)
 @given(content=contents)
 @example(b"#\0")
 @example(b"\xef\xbb\xbf")
@@ -213,7 +214,7 @@ run_groups = st.dictionaries(
 
 
 @pytest.mark.parametrize("name", formats())
-@settings(max_examples=40)
+@examples(40)
 @given(qrels=qrels_groups, run=run_groups)
 def test_what_is_written_is_read_as_it_was(tmp_path_factory, name, qrels, run):
     if name == "parquet":

@@ -9,10 +9,11 @@ from itertools import pairwise
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from permed_measures import InputError, ParamError, compare, evaluate
 from permed_measures.ltr.samples import as_samples, evaluate_samples, joined, parted, read_samples, reading, samples_of
+from tests.conftest import examples
 
 # the document's keys, in its order
 DETAIL_KEYS = [
@@ -598,7 +599,7 @@ json_values = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_any_dicts_are_samples_or_an_input_error(data):
     rows = [dict(record) for record in ROWS]
     for _ in range(data.draw(st.integers(1, 3))):
@@ -621,7 +622,7 @@ def test_any_dicts_are_samples_or_an_input_error(data):
 @given(
     content=st.binary(max_size=60), name=st.sampled_from(sorted(FILES)), at=st.integers(0, 400), cut=st.integers(0, 40)
 )
-@settings(max_examples=300)
+@examples(300)
 @example(content=b"[" * 10**5, name="s.json", at=0, cut=400)
 @example(content=b"[" * 10**5, name="s.jsonl", at=0, cut=400)
 @example(content=b"[{}," + b"[" * 10**5, name="s.json", at=0, cut=400)

@@ -11,12 +11,12 @@ import click
 
 from permed_measures.cli import _tables
 from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
-from permed_measures.comparison import CORRECTIONS, TESTS, Progress, compare, run_name
+from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, Progress, compare, run_name
 from permed_measures.comparison.groups import read_pairs
 from permed_measures.comparison.report import render
 from permed_measures.errors import ParamError, visible
 from permed_measures.files.output import write_or_print, write_whole
-from permed_measures.profiles import QUERY_SETS
+from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 
 FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
@@ -61,10 +61,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
     names: Sequence[str],
     describe: str | None,
     groups: str | None,
-    test: str,
-    correction: str,
+    test: PairedTest,
+    correction: Correction,
     min_relevance: float | None,
-    queries: str | None,
+    queries: QuerySet | None,
     order: Order,
     p_imp_cutoff: int | None,
     alpha: float,

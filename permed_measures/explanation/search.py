@@ -24,6 +24,7 @@ from permed_measures.explanation.orders import Lists
 from permed_measures.explanation.tools import Tool, find, tools_of
 from permed_measures.explanation.values import Values
 from permed_measures.explanation.waterfall import Waterfall, walk
+from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.ndcg import LARGEST
 
@@ -183,8 +184,8 @@ class Explanation:
 
 
 def explain(  # noqa: PLR0913  (the question, in any of its three forms)
-    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    qrels: QrelsLike,
+    run: RunLike,
     *,
     value: float | str | None = None,
     about: str | Iterable[str] | None = None,

@@ -22,7 +22,7 @@ from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, suppo
 from permed_measures.delegate import MAX_GRADE, binary, delegate, fit, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
-from permed_measures.inputs import as_qrels, as_run, ranking_of
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
 from permed_measures.ranking import Ranking
@@ -85,7 +85,7 @@ class RelevanceEvaluator:
 
     def __init__(
         self,
-        query_relevance: Any,  # noqa: ANN401  (every shape that inputs.py knows)
+        query_relevance: QrelsLike,
         measures: Iterable[str | Measure],
         relevance_level: float = 1,
         judged_docs_only_flag: bool = False,  # noqa: FBT001, FBT002  (pytrec_eval's signature)
@@ -113,7 +113,7 @@ class RelevanceEvaluator:
             raise ParamError(msg)
         self._plan.check_grades(self._qrels)
 
-    def evaluate(self, scores: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  (every shape that inputs.py knows)
+    def evaluate(self, scores: RunLike) -> dict[str, dict[str, float]]:
         """Return the values of the queries that are in the run and have judgements."""
         run = {query_id: returned for query_id, returned in as_run(scores).items() if query_id in self._qrels}
         values = {query_id: {} for query_id in run} if self._theirs is None else self._theirs.evaluate(run)
