@@ -39,13 +39,18 @@ def make() -> str:
         "",
         "__version__: str",
         "__all__ = [",
-        *(f'    "{name}",' for name in permed_measures.__all__),
+        *(f'    "{name}",' for name in sorted(permed_measures.__all__, key=_kind_and_name)),
         "]",
         "",
         *(line for name, measure in measures.items() for line in _class(name, measure)),
         *(f"{name}: _{name}" for name in measures),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _kind_and_name(name: str) -> tuple[int, str]:
+    """Order names as ruff does: constants, classes, the rest."""
+    return 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2, name
 
 
 def _imports(names: Iterable[str]) -> Iterator[str]:
