@@ -19,19 +19,8 @@ from permed_measures.measures import GWAP, Coverage, ListAP, ListNDCG, parse
 from permed_measures.profiles import PROFILES, load_profile
 from permed_measures.ranking import Ranking, rank, rank_list
 
-if TYPE_CHECKING:
-    from permed_measures.comparison import Comparison, compare
-    from permed_measures.explanation import Explanation, explain
-    from permed_measures.files import read_qrels, read_run
-    from permed_measures.gating import Gate, gate
-    from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
-    from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
-    from permed_measures.hosts.pytrec_eval import uninstall as uninstall_pytrec_eval
-    from permed_measures.hosts.ranx import install as install_ranx
-    from permed_measures.hosts.ranx import ranx_qrels, ranx_run
-    from permed_measures.hosts.ranx import uninstall as uninstall_ranx
-    from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
-    from permed_measures.verification import Verification, verify
+if TYPE_CHECKING:  # what else comes later says itself where it is: see __init__.pyi, which compat/stub.py writes
+    from permed_measures.hosts.pytrec_eval import supported_measures, supported_nicknames
 
 __version__ = "0.1.0"
 

@@ -9,8 +9,8 @@ from permed_measures.errors import InputError as InputError
 from permed_measures.errors import ParamError as ParamError
 from permed_measures.evaluate import Evaluation as Evaluation
 from permed_measures.evaluate import evaluate as evaluate
-from permed_measures.explanation import Explanation as Explanation
-from permed_measures.explanation import explain as explain
+from permed_measures.explanation.search import Explanation as Explanation
+from permed_measures.explanation.search import explain as explain
 from permed_measures.files import read_qrels as read_qrels
 from permed_measures.files import read_run as read_run
 from permed_measures.gating import Gate as Gate
@@ -32,11 +32,11 @@ from permed_measures.profiles import load_profile as load_profile
 from permed_measures.ranking import Ranking as Ranking
 from permed_measures.ranking import rank as rank
 from permed_measures.ranking import rank_list as rank_list
-from permed_measures.tables import TableFacts as TableFacts
-from permed_measures.tables import evaluate_tables as evaluate_tables
-from permed_measures.tables import inspect_tables as inspect_tables
-from permed_measures.tables import table_means as table_means
-from permed_measures.tables import to_sql as to_sql
+from permed_measures.tables.evaluate import evaluate_tables as evaluate_tables
+from permed_measures.tables.evaluate import table_means as table_means
+from permed_measures.tables.inspection import TableFacts as TableFacts
+from permed_measures.tables.inspection import inspect_tables as inspect_tables
+from permed_measures.tables.sql import to_sql as to_sql
 from permed_measures.verification import Verification as Verification
 from permed_measures.verification import verify as verify
 
