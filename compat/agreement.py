@@ -16,8 +16,10 @@ from compat.cases import CASES
 from compat.corpora import CORPORA, Corpus
 from compat.hosts import HOSTS, Values, absent
 from permed_measures.evaluate import Plan
+from permed_measures.measures import declared
 from permed_measures.verification import all_params, computed_by
 from permed_measures.verification.references import REFERENCES, Computation
+from permed_measures.verification.references.by_hand import written_out
 
 AGREES, DIFFERS, REFUSES = "agrees", "differs", "refuses"
 
@@ -44,13 +46,9 @@ class Outcome:
 
 def is_defined(measure: Measure, corpus: Corpus) -> bool:
     """Whether the definition covers the grades of a corpus: GWAP has a weight for each relevant one, at most 1."""
-    if measure.NAME != "GWAP":
-        return True
+    known = declared(measure)
     grades = {grade for judged in corpus.qrels.values() for grade in judged.values()}
-    weights = measure["weights"]
-    if weights is not None:
-        return all(grade in weights for grade in grades if grade >= measure["rel"])
-    return bool(max(grades) <= measure["max_rel"])
+    return known is None or not any(known.refuses(grade) for grade in grades)
 
 
 @cache
@@ -68,6 +66,8 @@ def cases_on(corpus: str) -> tuple[Case, ...]:
 @cache
 def computation(case: Case, reference: str) -> Computation | None:
     """Return how a reference computes a case."""
+    if reference == "by_hand" and case.definition is not None:
+        return written_out(case.definition, all_params(case.measure))
     return REFERENCES[reference].find(case.measure.NAME, all_params(case.measure))
 
 

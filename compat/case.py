@@ -9,6 +9,7 @@ from ir_measures import Measure
 
 from permed_measures.measures import DEFINED, parse
 from permed_measures.profiles import PROFILES
+from permed_measures.verification.references.by_hand import Definition
 
 CUTOFFS = (1, 3, 5, 10, 100, None)
 
@@ -20,6 +21,8 @@ class Case:
     measure: Measure
     by_hand_only: str = ""
     """Why no other reference computes it; a case that says nothing has another one."""
+    definition: Definition | None = None
+    """The definition as a loop, where by_hand of the package does not have it: grades, ranked ids, parameters."""
 
     @property
     def name(self) -> str:
@@ -27,10 +30,17 @@ class Case:
         return str(self.measure)
 
 
-def cases(name: str, *params: str, cutoffs: Iterable[int | None] = CUTOFFS) -> list[Case]:
+def cases(
+    name: str,
+    *params: str,
+    cutoffs: Iterable[int | None] = CUTOFFS,
+    by_hand_only: str = "",
+    definition: Definition | None = None,
+) -> list[Case]:
     """Return the cases of a measure: every set of parameters, as it is written, at every cut-off."""
     written = [f"{name}({given})" if given else name for given in params]
-    return [Case(parse(text if k is None else f"{text}@{k}")) for text in written for k in cutoffs]
+    measures = [parse(text if k is None else f"{text}@{k}") for text in written for k in cutoffs]
+    return [Case(measure, by_hand_only, definition) for measure in measures]
 
 
 def on_large() -> set[Measure]:

@@ -76,8 +76,8 @@ MUTATIONS = (
     Mutation(
         "64-bit scores",
         "ranking.py",
-        "np.ndarray(len(values), np.float32, _packer(len(values))(*values))",
-        "np.array(list(values), dtype=np.float64)",
+        "np.ndarray(len(scores), np.float32, _packer(len(scores))(*scores.values()))",
+        "np.array(list(scores.values()), dtype=np.float64)",
     ),
     Mutation(
         "short: ties ascending",
@@ -272,8 +272,8 @@ MUTATIONS = (
     Mutation(
         "ndcg: the ideal is not cut",
         "measures/ndcg.py",
-        "return dcg_ratio(hits, grades[:cutoff], dcg)",
-        "return dcg_ratio(hits, grades, dcg)",
+        "ranking.grades[:cutoff], dcg)",
+        "ranking.grades, dcg)",
     ),
     Mutation(
         "ndcg: the ideal one too short",
@@ -296,12 +296,7 @@ MUTATIONS = (
         "ndcg: linear gain of negative grades", "measures/ndcg.py", _DISCOUNT, _DISCOUNT.replace(" if grade > 0", "")
     ),
     Mutation("ndcg: judged_only forgotten", "measures/ndcg.py", "ranking = ranking.judged_only()", "pass"),
-    Mutation(
-        "ndcg: gains forgotten in the list",
-        "measures/ndcg.py",
-        "hits = [(rank, gains.get(grade, grade)) for rank, grade in hits]",
-        "pass",
-    ),
+    Mutation("ndcg: gains forgotten", "measures/ndcg.py", "ranking = ranking.mapped(gains)", "pass"),
     # the delegate
     Mutation(
         "delegate: > for >= on float grades",
@@ -319,7 +314,7 @@ MUTATIONS = (
     Mutation(
         "delegate: relevance level ignored",
         "delegate.py",
-        "level = 1 if threshold else min(max(1, math.ceil(self.rel)), _MAX_GRADE + 1)",
+        "level = 1 if threshold else min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)",
         "level = 1",
     ),
     Mutation("delegate: relevance level rounded down", "delegate.py", "math.ceil(self.rel)", "math.floor(self.rel)"),
@@ -333,9 +328,9 @@ MUTATIONS = (
     Mutation("delegate: the length of the list guessed", "delegate.py", "if not exact_length:", "if True:"),
     Mutation(
         "delegate: RR is not cut",
-        "delegate.py",
-        'return _Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False)',
-        'return _Call("recip_rank", needs_missed=False)',
+        "measures/rr.py",
+        'Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False)',
+        'Call("recip_rank", needs_missed=False)',
     ),
     Mutation(
         "delegate: lists cut one too early",
@@ -343,8 +338,8 @@ MUTATIONS = (
         "return length if depth is None else min(length, depth)",
         "return length if depth is None else max(1, min(length, depth - 1))",
     ),
-    Mutation("delegate: beta ignored", "delegate.py", 'if measure["beta"] == 1 else', "if True else"),
-    Mutation("delegate: R is P", "delegate.py", "_Call(f\"recall_{m['cutoff']}\"", "_Call(f\"P_{m['cutoff']}\""),
+    Mutation("delegate: beta ignored", "measures/set_f.py", "if beta == 1 else", "if True else"),
+    Mutation("delegate: R is P", "measures/r.py", 'Call(f"recall_{cutoff}"', 'Call(f"P_{cutoff}"'),
     Mutation(
         "delegate: two relevance levels in one call", "delegate.py", "key = (rel, judged_only,", "key = (judged_only,"
     ),
@@ -383,22 +378,22 @@ MUTATIONS = (
     _in_tables(
         "found counts all hits", "tables/ranking_table.py", "_number(relevant).cum_sum()", "nw.col(ONE).cum_sum()"
     ),
-    _in_tables("P: not divided by k", "tables/standard.py", "/ float(cutoff)", "/ 5.0"),
+    _in_tables("P: not divided by k", "measures/p.py", "/ float(cutoff)", "/ 5.0"),
     _in_tables(
         "AP: judged_only ignored",
-        "tables/standard.py",
+        "measures/ap.py",
         "table.found(relevant) / rank, ",
         "table.found(relevant) / table.rank, ",
     ),
     _in_tables(
         "Rprec: one more",
-        "tables/standard.py",
+        "measures/rprec.py",
         "rank <= table.count_judged(relevant)",
         "rank <= table.count_judged(relevant) + 1",
     ),
     _in_tables(
         "RR: relevant alone",
-        "tables/standard.py",
+        "measures/rr.py",
         "table.max_hits(1.0 / rank, (table.grade >= rel)",
         "table.max_hits(1.0 / rank, (table.grade > rel)",
     ),
@@ -425,9 +420,9 @@ MUTATIONS = (
         "(table.grade > 0) & table.within(cutoff, rank)",
     ),
     # explain
-    _in("explain", "unnamed grades gain nothing", "explanation/names.py", ".get(grade, grade)", ".get(grade, 0)"),
+    _in("explain", "unnamed grades gain nothing", "measures/ndcg.py", ".get(grade, grade)", ".get(grade, 0)"),
     _in("explain", "judged_only unread", "explanation/names.py", '(unjudged="removed")', '(unjudged="kept")'),
-    _in("explain", "rel unread", "explanation/names.py", "threshold=1 if rel is None else rel", "threshold=1"),
+    _in("explain", "rel unread", "explanation/names.py", 'threshold=given.get("rel", 1)', "threshold=1"),
     _in(
         "explain",
         "the last rank left out",

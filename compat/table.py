@@ -1,4 +1,4 @@
-"""The agreement table: ``python -m compat.table --write`` computes everything anew and writes compat/README.md."""
+"""``python -m compat.table --write``: all that is printed from code, the agreement table of compat/README.md last."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from compat.cases import CASES
 from compat.corpora import CORPORA
 from compat.corpora.real import FOLDER
 from compat.differences import DIFFERENCES, expected
+from compat.generated import GENERATED
 from compat.hosts import HOSTS
 from compat.mutations import MUTATIONS
-from compat.stub import STUB
-from compat.stub import make as make_stub
 from permed_measures.files.output import write_whole
 from permed_measures.verification.references import REFERENCES, TOLERANCE
 
@@ -159,14 +158,15 @@ def _corpora(found: list[Outcome]) -> list[str]:
 
 
 def main() -> int:
-    """Print the page, or write it, and with it the stub of the public names."""
-    if sys.argv[1:] == ["--write"]:
-        write_whole(STUB, make_stub())
+    """Print the page, or write it."""
+    writes = sys.argv[1:] == ["--write"]
+    for path, make_text in GENERATED.items() if writes else ():
+        write_whole(path, make_text())
     missing = missing_here()
     if missing:
         print(f"the table needs every reference, host and corpus: {missing}", file=sys.stderr)
         return 2
-    if sys.argv[1:] == ["--write"]:
+    if writes:
         write_whole(README, make())
     else:
         print(make())

@@ -15,33 +15,45 @@ import permed_measures.exits  # noqa: F401  (first: Ctrl-C while the rest is imp
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.hosts.ir_measures import register
-from permed_measures.measures import GWAP, Coverage, ListAP, ListNDCG, parse
+from permed_measures.measures import EXPORTED, HostName, Param, RankingMeasure, define, parse, plugins
 from permed_measures.profiles import PROFILES, load_profile
 from permed_measures.ranking import Ranking, rank, rank_list
 
-if TYPE_CHECKING:  # what else comes later says itself where it is: see __init__.pyi, which compat/stub.py writes
-    from permed_measures.hosts.pytrec_eval import supported_measures, supported_nicknames
+if TYPE_CHECKING:
+    from permed_measures.comparison import Comparison, compare
+    from permed_measures.explanation import Explanation, explain
+    from permed_measures.files import read_qrels, read_run
+    from permed_measures.gating import Gate, gate
+    from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
+    from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
+    from permed_measures.hosts.pytrec_eval import uninstall as uninstall_pytrec_eval
+    from permed_measures.hosts.ranx import install as install_ranx
+    from permed_measures.hosts.ranx import ranx_qrels, ranx_run
+    from permed_measures.hosts.ranx import uninstall as uninstall_ranx
+    from permed_measures.measures.exports import *  # noqa: F403  (every measure: python -m compat.table --write)
+    from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
+    from permed_measures.verification import Verification, verify
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "GWAP",
     "PROFILES",
     "Comparison",
-    "Coverage",
     "Evaluation",
     "Explanation",
     "Gate",
     "HostError",
+    "HostName",
     "InputError",
-    "ListAP",
-    "ListNDCG",
+    "Param",
     "ParamError",
     "Ranking",
+    "RankingMeasure",
     "RelevanceEvaluator",
     "TableFacts",
     "Verification",
     "compare",
+    "define",
     "evaluate",
     "evaluate_tables",
     "explain",
@@ -66,6 +78,8 @@ __all__ = [
     "uninstall_ranx",
     "verify",
 ]
+__all__ += list(EXPORTED)
+globals().update(EXPORTED)
 
 _LATER = {
     "Comparison": "comparison.Comparison",
@@ -135,3 +149,4 @@ def __dir__() -> list[str]:
 
 
 register()
+plugins.load()  # last: they import what is above

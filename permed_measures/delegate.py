@@ -8,134 +8,47 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError
-from permed_measures.measures import own
-from permed_measures.measures.base import NOT_GIVEN, RankingMeasure
+from permed_measures.measures import declared
+from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
 from permed_measures.ranking import Ranking
 
 _BATCH = 4096
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
-_MAX_GRADE = 10_000
+MAX_GRADE = 10_000
 """trec_eval keeps an array as long as the highest grade; grades above this one are kept away from it."""
-
-
-class _Call(NamedTuple):
-    """What pytrec_eval is asked for one measure."""
-
-    name: str
-    answer: str = ""
-    """The key of its answer, where that is not the name."""
-    depth: int | None = None
-    """Ranks below it do not matter to the value."""
-    cut: int | None = None
-    """The list itself is cut here, for a measure that pytrec_eval has only uncut."""
-    graded: bool = False
-    """Grades matter, not only whether they reach ``rel``."""
-    counts_returned: bool = False
-    """The length of the list matters, not only where its judged documents stand."""
-    needs_missed: bool = True
-    """The value depends on judged documents that stand below the depth or were not returned."""
-    zero_without_hits: bool = True
-    """Nothing judged within reach means the value 0, so that pytrec_eval need not be asked."""
-    threshold: bool = False
-    """pytrec_eval ignores its relevance level here, so grades are made 0 and 1 first."""
-
-
-def _cut_name(stem: str, whole: str) -> Callable[[Measure], _Call]:
-    def call(measure: Measure) -> _Call:
-        cutoff = measure["cutoff"]
-        return _Call(whole) if cutoff is NOT_GIVEN else _Call(f"{stem}_{cutoff}", depth=cutoff)
-
-    return call
-
-
-def _ndcg(measure: Measure) -> _Call:
-    cutoff = measure["cutoff"]
-    if cutoff is NOT_GIVEN:
-        return _Call("ndcg", graded=True)
-    return _Call(f"ndcg_cut_{cutoff}", depth=cutoff, graded=True)
-
-
-def _rr(measure: Measure) -> _Call:
-    cutoff = None if measure["cutoff"] is NOT_GIVEN else measure["cutoff"]
-    return _Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False)
-
-
-def _num_ret(measure: Measure) -> _Call:
-    name = "num_ret" if measure["rel"] is NOT_GIVEN else "num_rel_ret"
-    return _Call(name, counts_returned=True, zero_without_hits=False)
-
-
-def _set_f(measure: Measure) -> _Call:
-    name = "set_F" if measure["beta"] == 1 else f"set_F_{_digits(measure['beta'])}"
-    return _Call(name, answer="set_F", counts_returned=True)
-
-
-def _iprec(measure: Measure) -> _Call:
-    """Ask for the exact level; pytrec_eval's answer has two decimals, so levels with more are asked for one by one."""
-    answer = f"iprec_at_recall_{measure['recall']:.2f}"
-    if float(answer.rpartition("_")[2]) == measure["recall"]:
-        return _Call(answer)
-    return _Call(f"iprec_at_recall_{_digits(measure['recall'])}", answer=answer)
-
-
-def _digits(number: float) -> str:
-    """Write a number without an exponent: pytrec_eval takes 1e-05 for 1.
-
-    >>> _digits(1e-05), _digits(0.125), _digits(2)
-    ('0.00001', '0.125', '2.0')
-    """
-    return f"{Decimal(repr(float(number))):f}"
-
-
-_CALLS: dict[str, Callable[[Measure], _Call]] = {
-    "P": lambda m: _Call(f"P_{m['cutoff']}", depth=m["cutoff"], needs_missed=False),
-    "R": lambda m: _Call(f"recall_{m['cutoff']}", depth=m["cutoff"]),
-    "AP": _cut_name("map_cut", "map"),
-    "RR": _rr,
-    "nDCG": _ndcg,
-    "Rprec": lambda _: _Call("Rprec"),
-    "Success": lambda m: _Call(f"success_{m['cutoff']}", depth=m["cutoff"], needs_missed=False),
-    "Bpref": lambda _: _Call("bpref"),
-    "infAP": lambda _: _Call("infAP"),
-    "IPrec": _iprec,
-    "SetP": lambda m: _Call("set_relative_P" if m["relative"] else "set_P", counts_returned=True),
-    "SetR": lambda _: _Call("set_recall"),
-    "SetF": _set_f,
-    "SetAP": lambda _: _Call("set_map", counts_returned=True),
-    "NumRet": _num_ret,
-    "NumRel": lambda _: _Call("num_rel", threshold=True, zero_without_hits=False),
-    "NumQ": lambda _: _Call("num_q", zero_without_hits=False),
-}
 
 
 def delegates(measure: Measure) -> bool:
     """Whether pytrec_eval computes this measure for us."""
-    if isinstance(measure, RankingMeasure) or measure.NAME not in _CALLS or hasattr(measure, "runtime_impl"):
-        return False
-    return bool(measure.NAME != "nDCG" or measure["dcg"] == "log2")
+    known = None if isinstance(measure, RankingMeasure) else declared(measure)
+    return isinstance(known, StandardMeasure) or (known is not None and known.asked is not None)
+
+
+def _calls(measures: Iterable[Measure]) -> list[tuple[RankingMeasure, Call]]:
+    """Return what is declared of delegated measures, and what pytrec_eval is asked for each."""
+    known = [found for found in map(declared, measures) if found is not None]
+    return [(found, found.asked) for found in known if found.asked is not None]
 
 
 def zero_without_hits(measures: Iterable[Measure]) -> bool:
     """Whether all these measures are 0 where nothing judged was returned."""
-    return all(_CALLS[measure.NAME](measure).zero_without_hits for measure in measures)
+    return all(call.zero_without_hits for _, call in _calls(measures))
 
 
 def deepest(measure: Measure) -> int | None:
     """Return the rank below which a delegated measure does not look; None when it looks at the whole list."""
-    if "judged_only" in measure.SUPPORTED_PARAMS and measure["judged_only"]:
-        return None
-    return _CALLS[measure.NAME](measure).depth
+    ((known, call),) = _calls([measure])
+    return None if known.arguments.get("judged_only") else call.depth
 
 
 class _Invocation:
@@ -145,7 +58,7 @@ class _Invocation:
         self.rel = rel
         self.gains = gains
         self.judged_only = judged_only
-        self.calls: dict[int, _Call] = {}
+        self.calls: dict[int, Call] = {}
 
     def evaluate(self, rankings: Sequence[Ranking]) -> Iterator[dict[str, float]]:
         """Yield pytrec_eval's answer for each ranking; an empty one where all its values are 0."""
@@ -167,9 +80,9 @@ class _Invocation:
         needs_missed = any(call.needs_missed for call in calls)
         judgements = [_named(ranking, depth, needs_missed=needs_missed) for ranking in rankings]
         grades = {grade for judged in judgements for grade in judged.values()}
-        threshold = any(call.threshold for call in calls) or not _fit(grades)
+        threshold = any(call.threshold for call in calls) or not fit(grades)
         if threshold:
-            judgements = [{name: _binary(grade, self.rel) for name, grade in j.items()} for j in judgements]
+            judgements = [{name: binary(grade, self.rel) for name, grade in j.items()} for j in judgements]
         # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
         none_negative = min(grades, default=0) >= 0
         qrels = {
@@ -180,7 +93,7 @@ class _Invocation:
             str(number): _numbered(_length(ranking, depth, exact_length=exact_length))
             for number, ranking in enumerate(rankings)
         }
-        level = 1 if threshold else min(max(1, math.ceil(self.rel)), _MAX_GRADE + 1)  # no grade here is higher
+        level = 1 if threshold else min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)  # no grade here is higher
         names = sorted({call.name for call in calls})
         answers = _evaluator(qrels, names, level).evaluate(run) if run else {}
         return (answers[query_id] for query_id in qrels)
@@ -236,16 +149,14 @@ def delegate(measures: Sequence[Measure], rankings: Sequence[Ranking]) -> list[l
     columns: list[list[float]] = [[] for _ in measures]
     invocations: dict[Any, _Invocation] = {}
     by_kernel = []
-    for index, measure in enumerate(measures):
-        call = _CALLS[measure.NAME](measure)
-        ours = own(measure) if call.graded else None
-        if ours is not None and not _fits(rankings, _gains(measure)):
-            by_kernel.append((index, ours))
+    for index, (known, call) in enumerate(_calls(measures)):
+        given = known.arguments
+        gains = given.get("gains")
+        if call.graded and not _fits(rankings, gains):
+            by_kernel.append((index, known))
             continue
-        rel = 1 if call.graded or "rel" not in measure.SUPPORTED_PARAMS else measure["rel"]
-        rel = 1 if rel is NOT_GIVEN else rel
-        judged_only = bool(measure["judged_only"]) if "judged_only" in measure.SUPPORTED_PARAMS else False
-        gains = _gains(measure)
+        rel = 1 if call.graded else given.get("rel") or 1
+        judged_only = bool(given.get("judged_only"))
         alone = call.name if call.answer else None
         key = (rel, judged_only, call.cut, alone, call.threshold, repr(gains))
         invocations.setdefault(key, _Invocation(rel, gains, judged_only=judged_only)).calls[index] = call
@@ -260,27 +171,23 @@ def delegate(measures: Sequence[Measure], rankings: Sequence[Ranking]) -> list[l
     return columns
 
 
-def _gains(measure: Measure) -> dict[float, float] | None:
-    if "gains" not in measure.SUPPORTED_PARAMS or measure["gains"] is NOT_GIVEN:
-        return None
-    return dict(measure["gains"])
-
-
 def _fits(rankings: Sequence[Ranking], gains: dict[float, float] | None) -> bool:
     """Whether pytrec_eval can take all grades, or the gains they stand for, as they are."""
     grades: set[float] = set().union(*[ranking.judged for ranking in rankings])
-    return _fit(grades if gains is None else {gains.get(grade, grade) for grade in grades})
+    return fit(grades if gains is None else {gains.get(grade, grade) for grade in grades})
 
 
-def _fit(grades: set[Any]) -> bool:
-    return all(type(grade) is int and abs(grade) <= _MAX_GRADE for grade in grades)
+def fit(grades: set[Any]) -> bool:
+    """Whether pytrec_eval can take all these grades as they are."""
+    return all(type(grade) is int and abs(grade) <= MAX_GRADE for grade in grades)
 
 
-def _binary(grade: float, rel: float) -> int:
+def binary(grade: float, rel: float) -> int:
+    """Return 1 for a relevant grade, else 0 or less."""
     if grade >= rel:
         return 1
     # trec_eval treats a negative judgement unlike 0 (bpref, infAP), so it stays negative
-    return 0 if grade >= 0 else max(math.floor(grade), -_MAX_GRADE)
+    return 0 if grade >= 0 else max(math.floor(grade), -MAX_GRADE)
 
 
 def _named(ranking: Ranking, depth: int | None, *, needs_missed: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ir_measures import Measure, Metric
 from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
-from permed_measures.measures import own, parse_all
+from permed_measures.measures import declared, own, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
@@ -73,14 +73,12 @@ class Plan:
 
     def check_grades(self, qrels: Qrels) -> None:
         """Raise InputError when a measure is not defined for a grade of the qrels."""
-        checks = [
-            measure.check_grades
-            for measure in self.by_kernel.values()
-            if type(measure).check_grades is not RankingMeasure.check_grades
-        ]
-        for check in checks:
-            for query_id, grades in qrels.items():
-                check(query_id, grades)
+        for measure in self.by_kernel.values():
+            accepted: set[float] = set()
+            for query_id, grades in () if measure.takes_all_grades else qrels.items():
+                if not accepted.issuperset(grades.values()):
+                    measure.check_grades(query_id, grades)
+                    accepted.update(grades.values())
 
     def columns(
         self,
@@ -122,6 +120,13 @@ class Plan:
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
             columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
+        return self._in_range(columns)
+
+    def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
+        for index, measure in {**self.by_kernel, **self.by_delegate}.items():
+            known = declared(measure)
+            if known is not None:
+                known.checked(columns[index])
         return columns
 
 

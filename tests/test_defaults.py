@@ -7,8 +7,8 @@ import pytest
 
 from permed_measures import GWAP, evaluate, load_profile
 from permed_measures.cli import main
-from permed_measures.definitions import definition, formula
 from permed_measures.measures import parse
+from permed_measures.measures.definitions import definition, formula
 from permed_measures.profiles import PROFILES
 
 BINARY = {"q": {"a": 1, "b": 1}}

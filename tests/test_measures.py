@@ -27,9 +27,9 @@ from permed_measures import (
     evaluate,
     parse,
 )
-from permed_measures.definitions import definition
-from permed_measures.measures import DEFINED, known_names, parse_all, parse_trec_name
+from permed_measures.measures import DEFINED, host_names, known_names, parse_all, parse_trec_name
 from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
+from permed_measures.measures.definitions import definition
 from permed_measures.ranking import Ranking
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}
@@ -149,7 +149,7 @@ def test_identities():
         (lambda: parse("P@0"), "P: cutoff=0 is not allowed; give an int >= 1"),
         (lambda: parse("P"), "P needs cutoff; write P@10"),
         (lambda: parse("P(rel=0)@5"), "P: rel=0 is not allowed; give a number > 0: an unjudged document"),
-        (lambda: parse("nDCG(dcg='exp')@5"), r"nDCG: dcg='exp' is not allowed; give one of \['log2', 'exp-log2'\]"),
+        (lambda: parse("nDCG(dcg='exp')@5"), r"nDCG: dcg='exp' is not allowed; give one of 'log2', 'exp-log2'"),
         (lambda: parse("nDCG(gain='exp')@5"), r"nDCG has no parameter 'gain'. Did you mean gains\?"),
     ],
 )
@@ -211,11 +211,7 @@ def test_names_in_every_way_of_writing(name, measures):
 
 def test_the_names_of_the_table_are_those_of_the_classes():
     hosts = {host.name: host for measure in DEFINED.values() for host in measure.HOST_NAMES}
-    assert hosts.keys() == {
-        *("gwmap", "gwmap_ideal", "coverage", "ndcg_exp", "list_map", "list_ndcg", "list_ndcg_exp"),
-        *("11pt_avg", "G", "Rndcg", "Rprec_mult", "binG", "gm_bpref", "gm_map", "ndcg_rel", "num_nonrel_judged_ret"),
-        *("relative_P", "utility", "rbp", "rbp_resid", "unj", "iprec_nearest"),
-    }
+    assert {"gwmap", "coverage", "11pt_avg", "utility"} < hosts.keys() == host_names().keys()
     for host in hosts.values():
         for cutoff in (None, 7) if host.in_ranx else ():
             assert parse_trec_name(host.trec(cutoff)) == parse_all(host.ranx(cutoff))
@@ -418,7 +414,7 @@ def new_measure(module="mine", *, hosts=("new_one",), **fields):
         ({"hosts": ("rr",)}, "'rr' cannot be used: it stands for ir_measures' RR"),
         ({"hosts": ("recip_rank",)}, "it stands for trec_eval's recip_rank"),
         ({"hosts": ("official",)}, "it stands for trec_eval's official"),
-        ({"hosts": ("graded_rbp",)}, "ranx reads every name with 'rbp' in it as rank-biased precision"),
+        ({"hosts": ("my_rbp",)}, "ranx reads every name with 'rbp' in it as rank-biased precision"),
         ({"hosts": ("new-list",)}, "ranx reads '-l' within a name as a relevance level"),
         ({"hosts": ("new-one",)}, "trec_eval-style names are of letters"),
         ({"hosts": ("new_10",)}, "end in a cut-off only"),

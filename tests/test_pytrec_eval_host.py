@@ -30,7 +30,7 @@ from permed_measures import (
     uninstall_pytrec_eval,
 )
 from permed_measures.hosts import pytrec_eval as drop_in
-from permed_measures.measures import _host_names
+from permed_measures.measures import host_names
 from permed_measures.measures.base import CUTOFF, DEFINED, HostName, RankingMeasure, define
 from permed_measures.verification import AGREES, verify
 from permed_measures.verification.references import REFERENCES
@@ -155,10 +155,10 @@ def test_our_names_have_the_values_of_the_definitions():
     )
 
 
-@pytest.mark.parametrize("stem", sorted(_host_names().keys() - set(THEIRS)))
+@pytest.mark.parametrize("stem", sorted(host_names().keys() - set(THEIRS)))
 def test_every_name_of_ours_equals_evaluate(stem):
     qrels, run = corpus(7)
-    measure, host = _host_names()[stem]
+    measure, host = host_names()[stem]
     number = 4 if host.at == "cutoff" else 0.25
     asked = {host.trec(number): type(measure)(**{**host.params, host.at: number})}
     if not host.numbers:

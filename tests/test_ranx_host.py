@@ -30,7 +30,7 @@ from permed_measures import (
     ranx_run,
     uninstall_ranx,
 )
-from permed_measures.measures import _host_names
+from permed_measures.measures import host_names
 from permed_measures.measures.base import CUTOFF, DEFINED, HostName, RankingMeasure, define
 
 pytestmark = [
@@ -102,9 +102,9 @@ def by_query(measure, run=RUNS[0], judged=QRELS):
 
 
 @pytest.mark.parametrize("cutoff", [None, 2, 10, 1000])
-@pytest.mark.parametrize("name", sorted(name for name, (_, host) in _host_names().items() if host.in_ranx))
+@pytest.mark.parametrize("name", sorted(name for name, (_, host) in host_names().items() if host.in_ranx))
 def test_every_name_has_the_values_of_evaluate(ranx, qrels, runs, name, cutoff):
-    measure, host = _host_names()[name]
+    measure, host = host_names()[name]
     expected = by_query(type(measure)(**host.params, cutoff=cutoff))
     values = ranx.evaluate(qrels, runs[0], host.ranx(cutoff), return_mean=False)
     assert values.dtype == np.float64

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from compat.generated import GENERATED
 from permed_measures import PROFILES, evaluate, load_profile, parse
-from permed_measures.measures import DEFINED, parse_trec_name
+from permed_measures.measures import parse_trec_name
+from permed_measures.measures.plugins import GROUP
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -59,50 +61,30 @@ def test_one_run_and_every_map_at_10(covid):
         assert f"{evaluate(qrels, runs['irc_entrez'], measure.strip('`'))[parse(measure.strip('`'))]:.4f}" == value
 
 
-def test_the_measure_table_is_the_codes():
-    written = {}
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
+def test_what_is_written_from_code_is_current(path):
+    assert path.read_text(encoding="utf-8") == GENERATED[path](), "python -m compat.table --write makes it anew"
+
+
+def test_the_names_in_the_measure_table_are_what_they_say():
     for _, ours, ranx, trec in cells("## The measures"):
-        names = re.findall(r"`([^`]+)`", ours)
-        written[re.findall(r"`([^`]+)`", ranx)[0]] = (names, re.findall(r"`([^`]+)`", trec))
-    known = {}
-    for measure in DEFINED.values():
-        for host in measure.HOST_NAMES:
-            if not host.in_ranx:
-                continue
-            name = str(measure(**host.params)) + "@k"
-            aliases = [] if host.params else list(measure.ALIASES)
-            trec_names = [host.trec(1)[:-1] + "k", host.trec(None)]
-            known[host.name + "@k"] = ([name, *aliases], trec_names)
-    assert written == known
-
-
-def test_the_pretty_names_are_the_classes():
-    first_column = [row[0] for row in cells("## The measures")]
-    for measure in DEFINED.values():
-        if any(host.in_ranx for host in measure.HOST_NAMES):
-            assert any(cell.startswith(measure.PRETTY_NAME) for cell in first_column), measure.NAME
-
-
-def test_trec_evals_measures_are_the_codes():
-    said = README[README.index("trec_eval's measures that ir_measures lacks") :].partition("\n\n")[0]
-    written = dict(re.findall(r"`([^`]+)` \(`([^`]+)`\)", said))
-    names = {"cutoff": "_k", "recall": "_x", "multiple": "_x"}
-    known = {}
-    for measure in DEFINED.values():
-        for host in measure.HOST_NAMES:
-            if not host.in_ranx:
-                number = names[host.at] if host.numbers else ""
-                known[host.name + number] = str(measure(**host.params)) + number.replace("_", "@")
-    assert written == known
+        name = re.findall(r"`([^`]+)`", ours)[0]
+        at = {"k": "3", "x": "0.5", "": ""}[name.partition("@")[2]]
+        wanted = parse(name.replace("@k", "@3").replace("@x", "@0.5"))
+        first = re.findall(r"`([^`]+)`", trec)[0]
+        assert parse_trec_name(f"{first[:-1]}{at}" if at else first) == [wanted]
+        for host in re.findall(r"`([^`]+)`", ranx):
+            assert parse(host.replace("@k", "@3")) == wanted
 
 
 def test_names_and_profiles_in_the_text_exist(tmp_path):
     for name in PROFILES:
         assert f"`{name}`" in README
     assert parse_trec_name("gwmap_cut_10")
-    (profile,) = blocks("toml")
+    profile, entry_point = blocks("toml")
     (tmp_path / "own.toml").write_text(profile, encoding="utf-8")
     assert load_profile(tmp_path / "own.toml").entries[0].name == "MAP@10"
+    assert f'entry-points."{GROUP}"' in entry_point
 
 
 def test_every_command_is_in_the_readme_and_the_other_way_round():

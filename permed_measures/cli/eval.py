@@ -215,7 +215,7 @@ def _definitions(evaluation: Evaluation) -> list[str]:
     renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
     if not renamed:
         return []
-    from permed_measures.definitions import definition  # noqa: PLC0415  (only where names need words)
+    from permed_measures.measures.definitions import definition  # noqa: PLC0415  (only where names need words)
 
     return [f"{label} = {measure}: {definition(measure)}" for label, measure in renamed]
 

@@ -15,15 +15,12 @@ from ir_measures import Measure
 
 from permed_measures.cli import _tables
 from permed_measures.comparison import p_imp
-from permed_measures.definitions import definition, description, formula, plain
 from permed_measures.delegate import delegates
 from permed_measures.errors import ParamError
 from permed_measures.files.output import print_whole
-from permed_measures.measures import DEFINED, own, parse_all
+from permed_measures.measures import DEFINED, declared, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
-from permed_measures.verification import all_params
-from permed_measures.verification.references import pytrec_eval, ranx
-from permed_measures.verification.references.reference import Reference
+from permed_measures.measures.definitions import definition, description, formula, plain
 
 _ONE_FORMATS = ("table", "json", "jsonl")
 
@@ -97,15 +94,31 @@ class _Name(NamedTuple):
 
 def _names(measure: Measure) -> dict[str, list[_Name]]:
     """Return the names in ranx and as trec_eval writes them: theirs for what they have, then ours."""
-    theirs = getattr(measure, "HOST_MEASURE", None) or measure
-    ours = own(measure)
-    hosts = () if ours is None else ours.HOST_NAMES
-    ranx_names = [_Name(host.name, (host.ranx(None), host.ranx(10)), host.params) for host in hosts if host.in_ranx]
-    trec_names = [_Name(host.name, _trec_names(ours, host), host.params) for host in hosts if ours is not None]
+    known = declared(measure)
+    if known is None:
+        return {"ranx": [], "trec_eval": []}
+    numbers = _numbers(known)
+    in_ranx = [known.RANX_NAME if n is None else f"{known.RANX_NAME}@{n}" for n in numbers]
+    asked = [(known if n is None else known(**{known.AT_PARAM: n})).asked for n in numbers]
+    in_trec = [call.name for call in asked if call is not None and call.cut is None]
+    hosts = known.HOST_NAMES
     return {
-        "ranx": [*_standard(theirs, *ranx.REFERENCES), *ranx_names],
-        "trec_eval": [*_standard(theirs, *pytrec_eval.REFERENCES), *trec_names],
+        "ranx": [
+            *([_Name(known.RANX_NAME, in_ranx, {})] if known.RANX_NAME else []),
+            *(_Name(host.name, (host.ranx(None), host.ranx(10)), host.params) for host in hosts if host.in_ranx),
+        ],
+        "trec_eval": [
+            *([_Name(re.sub(r"_(10|0\.10)$", "", in_trec[0]), in_trec, {})] if in_trec else []),
+            *(_Name(host.name, _trec_names(known, host), host.params) for host in hosts),
+        ],
     }
+
+
+def _numbers(measure: RankingMeasure) -> list[float | None]:
+    """Return what may follow a name, as examples: nothing, a cut-off, a recall."""
+    at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
+    number = [] if at is None else [10 if at.kind == "int" else 0.1]
+    return [*([] if at is not None and at.required else [None]), *number]
 
 
 def _trec_names(measure: RankingMeasure, host: HostName) -> list[str]:
@@ -114,19 +127,6 @@ def _trec_names(measure: RankingMeasure, host: HostName) -> list[str]:
     if at is None or host.at in host.params:
         return [host.trec(None)]
     return [host.trec(None), host.trec(host.numbers[0] if host.numbers else 10 if at.kind == "int" else at.default)]
-
-
-def _standard(measure: Measure, reference: Reference) -> list[_Name]:
-    """Return the name of a measure that a reference has itself."""
-    if not delegates(measure):
-        return []
-    at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
-    shown = [] if at is not None and at.required else [measure]
-    if at is not None:
-        shown.append(measure @ (10 if at.dtype is int else 0.1))
-    asked = [reference.find(measure.NAME, all_params(known)) for known in shown]
-    written = [found.how for found in asked if found is not None and " " not in found.how]
-    return [_Name(re.sub(r"[@_](10|0\.10)$", "", written[0]), written, {})] if written else []
 
 
 def _stems(measure: Measure) -> list[str]:
@@ -157,7 +157,7 @@ def _found(name: str) -> Measure:
 
 def _record(measure: Measure) -> dict[str, Any]:
     """Return all there is to say of a measure, for programs."""
-    described = own(measure) or measure
+    described = declared(measure) or measure
     return {
         "name": str(measure),
         "label": described.PRETTY_NAME or described.NAME,
@@ -185,7 +185,7 @@ def _param_record(info: Any) -> dict[str, Any]:  # noqa: ANN401  (ir_measures' P
 
 
 def _described(measure: Measure) -> list[str]:
-    described = own(measure) or measure
+    described = declared(measure) or measure
     lines = [f"{described.NAME}: {described.PRETTY_NAME or ''}".rstrip(": "), ""]
     lines += [_doc(described), "", "Parameters"]
     lines += [f"  {_param(name, info)}" for name, info in described.SUPPORTED_PARAMS.items()] or ["  none"]

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from permed_measures.cli import _tables
-from permed_measures.definitions import definition
 from permed_measures.errors import ParamError, visible
 from permed_measures.files.output import print_whole
+from permed_measures.measures.definitions import definition
 from permed_measures.profiles import PROFILES, QUERY_SETS, Entry, Profile, Target, load_profile
 from permed_measures.render.markup import markdown_text
 

@@ -19,11 +19,11 @@ from ir_measures import Measure, nDCG
 from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
-from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate, own_evaluator
+from permed_measures.delegate import MAX_GRADE, binary, delegate, fit, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, ranking_of
-from permed_measures.measures import _host_names, checked, parse, parse_all, trec_named
+from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
 from permed_measures.ranking import Ranking
 
@@ -61,7 +61,7 @@ _FILLER = "permed_measures: a document that nobody returns"
 
 supported_measures: set[str] = {*_THEIRS} | {
     name
-    for stem, (measure, ours) in _host_names().items()
+    for stem, (measure, ours) in host_names().items()
     for name in (stem, stem + ours.cut if "cutoff" in measure.SUPPORTED_PARAMS and ours.at == "cutoff" else stem)
 }
 
@@ -95,16 +95,16 @@ class RelevanceEvaluator:
         self._judged_only = bool(judged_docs_only_flag)
         self._qrels = {query_id: grades for query_id, grades in as_qrels(query_relevance).items() if grades}
         judgements: Mapping[str, Mapping[str, Any]] = self._qrels
-        if theirs and not _fit({grade for grades in self._qrels.values() for grade in grades.values()}):
+        if theirs and not fit({grade for grades in self._qrels.values() for grade in grades.values()}):
             ours |= _exact(theirs)
             theirs = {name for name in theirs if name.partition(".")[0] not in _GRADED}
             judgements = {
-                query_id: {doc_id: _binary(grade, level) for doc_id, grade in grades.items()}
+                query_id: {doc_id: binary(grade, level) for doc_id, grade in grades.items()}
                 for query_id, grades in self._qrels.items()
             }
             level_there = 1
         else:
-            level_there = min(math.ceil(level), _MAX_GRADE + 1)  # no grade there is higher
+            level_there = min(math.ceil(level), MAX_GRADE + 1)  # no grade there is higher
         self._theirs = _Theirs(judgements, theirs, level_there, judged_only=self._judged_only) if theirs else None
         self._names = list(ours)
         self._plan = Plan(list(ours.values()), level)
@@ -131,7 +131,7 @@ class RelevanceEvaluator:
             rankings = [ranking.judged_only() for ranking in rankings]
         columns: dict[int, list[float]] = {}
         for index, measure in self._plan.by_kernel.items():
-            columns[index] = [measure.value(ranking) for ranking in rankings]
+            columns[index] = measure.checked([measure.value(ranking) for ranking in rankings])
         delegated = delegate(
             list(self._plan.by_delegate.values()), [ranking for ranking in rankings if ranking.num_ret]
         )
@@ -329,7 +329,7 @@ def _ours(name: str) -> list[tuple[str, Measure]]:
     named = trec_named(name)
     if named:
         return list(named.items())
-    for stem, (measure, ours) in _host_names().items():
+    for stem, (measure, ours) in host_names().items():
         if name == stem + ours.cut and ours.at == "cutoff" and "cutoff" in measure.SUPPORTED_PARAMS:
             return [(ours.trec(cutoff), type(measure)(**ours.params, cutoff=cutoff)) for cutoff in _CUTOFFS]
     if "@" in name or "(" in name:

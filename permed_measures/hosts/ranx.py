@@ -22,7 +22,7 @@ from permed_measures.delegate import delegate
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean, require
 from permed_measures.evaluate import Plan
 from permed_measures.inputs import as_qrels, as_run
-from permed_measures.measures import _host_names, checked, parse
+from permed_measures.measures import checked, host_names, parse
 from permed_measures.measures.base import RankingMeasure, unreadable, written
 from permed_measures.numbers import as_float, canonical
 from permed_measures.ranking import Ranking, order, rank, rank_list
@@ -61,7 +61,7 @@ def install(**measures: Measure | str) -> None:
     does what it does to ranx's own ``ndcg``: judgements below it are left out. ranx pairs the queries of plain dicts by
     position; give it ``Qrels`` and ``Run`` objects, or dicts in one order.
     """
-    known = {name: (measure, host) for name, (measure, host) in _host_names().items() if host.in_ranx}
+    known = {name: (measure, host) for name, (measure, host) in host_names().items() if host.in_ranx}
     named = {name: type(measure)(**host.params) for name, (measure, host) in known.items()}
     labels = {name: host.label for name, (_, host) in known.items()}
     bound = {name: _bindable(name, measure, named) for name, measure in measures.items()}
@@ -266,7 +266,7 @@ def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1
     rankings = _rankings(qrels, run, plan.depth, rel_lvl if filtered else None)
     for ours in plan.by_kernel.values():
         _check_grades(ours, rankings)
-        return np.array([ours.value(ranking) for ranking in rankings])
+        return np.array(ours.checked([ours.value(ranking) for ranking in rankings]))
     return np.array(delegate(list(plan.by_delegate.values()), rankings)[0])
 
 
@@ -289,7 +289,7 @@ def _rankings(qrels: Any, run: Any, depth: int | None, level: int | None) -> lis
 
 
 def _check_grades(measure: RankingMeasure, rankings: Sequence[Ranking]) -> None:
-    if type(measure).check_grades is RankingMeasure.check_grades:
+    if measure.takes_all_grades:
         return
     accepted: set[float] = set()
     for number, ranking in enumerate(rankings, 1):

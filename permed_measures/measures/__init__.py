@@ -17,42 +17,50 @@ import ir_measures
 from ir_measures import Measure
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.measures.base import DEFINED, NOT_GIVEN, HostName, Param, RankingMeasure, define
-from permed_measures.numbers import lowest_relevant
+from permed_measures.measures.base import (
+    CUTOFF,
+    DEFINED,
+    NOT_GIVEN,
+    REL,
+    STANDARD,
+    HostName,
+    Param,
+    RankingMeasure,
+    StandardMeasure,
+    declared,
+    define,
+)
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-GWAP = DEFINED["GWAP"]
-Coverage = DEFINED["Coverage"]
-ListAP = DEFINED["ListAP"]
-ListNDCG = DEFINED["ListNDCG"]
+EXPORTED = {name: measure for name, measure in DEFINED.items() if measure.HOST_MEASURE is None}
+"""What ``from permed_measures import …`` gives; ir_measures' own measures are imported from there."""
 
 __all__ = [
     "DEFINED",
-    "GWAP",
-    "Coverage",
+    "EXPORTED",
+    "STANDARD",
     "HostName",
-    "ListAP",
-    "ListNDCG",
     "Param",
     "RankingMeasure",
+    "checked",
+    "declared",
     "define",
+    "host_names",
+    "known_names",
     "own",
     "parse",
     "parse_all",
     "parse_trec_name",
+    "trec_named",
 ]
 
 
 def own(measure: Measure) -> RankingMeasure | None:
     """Return the measure of ours that computes this one, or None where it is somebody else's."""
-    if isinstance(measure, RankingMeasure):
-        return measure
-    ours = DEFINED.get(measure.NAME)
-    if ours is None or ours.HOST_MEASURE is None or type(ours.HOST_MEASURE) is not type(measure):
-        return None
-    return type(ours)(**measure.params)
+    known = declared(measure)
+    return None if isinstance(known, StandardMeasure) else known
 
 
 def parse(name: str | Measure) -> Measure:
@@ -115,8 +123,8 @@ def _parse_word(word: str) -> list[Measure]:
         if at is not None:
             params[measure.AT_PARAM] = _literal(word, at)
         return [checked(type(measure)(**{**measure.params, **params}))]
-    if given is None and at is not None and name in _host_names():
-        measure, host = _host_names()[name]
+    if given is None and at is not None and name in host_names():
+        measure, host = host_names()[name]
         return [type(measure)(**host.params, **{measure.AT_PARAM: _literal(word, at)})]
     if given is None and at is None:
         found = parse_trec_name(name)
@@ -174,13 +182,14 @@ def _by_name() -> dict[str, Measure]:
     return {**ir_measures.measures.registry, **aliases, **ours}
 
 
-def _host_names() -> dict[str, tuple[RankingMeasure, HostName]]:
+def host_names() -> dict[str, tuple[RankingMeasure, HostName]]:
+    """Return the measures of ours by their names in ranx and in trec_eval's style."""
     return {host.name: (measure, host) for measure in DEFINED.values() for host in measure.HOST_NAMES}
 
 
 def known_names() -> list[str]:
     """Every name that :func:`parse` understands, cut-offs left out."""
-    return [*_by_name(), *_host_names(), *_trec_names()]
+    return [*_by_name(), *host_names(), *_trec_names()]
 
 
 def _trec_names() -> list[str]:
@@ -205,7 +214,7 @@ def _not_computed(name: str) -> str:
 
 def _other_parameters(word: str) -> str:
     """Say how parameters are given to a measure of ours that trec_eval writes in its own way: utility.1,-1,0,0."""
-    known = _host_names().get(re.split(r"[._](?=[\d.,=-]+$)", word)[0])
+    known = host_names().get(re.split(r"[._](?=[\d.,=-]+$)", word)[0])
     if known is None:
         return ""
     name, params = known[0].NAME, ", ".join(f"{param}=…" for param in known[0].SUPPORTED_PARAMS)
@@ -219,7 +228,7 @@ def trec_named(name: str) -> dict[str, RankingMeasure]:
     >>> trec_named("gwmap_cut.5,10"), trec_named("rbp_0.7"), trec_named("unj_5")
     ({'gwmap_cut_5': GWAP@5, 'gwmap_cut_10': GWAP@10}, {'rbp_0.70': RBP(p=0.7)}, {'unj_5': Unjudged@5})
     """
-    for measure, host in _host_names().values():
+    for measure, host in host_names().values():
         at = measure.SUPPORTED_PARAMS.get(host.at)
         if name == host.name and not host.numbers:
             return {name: type(measure)(**host.params)}
@@ -259,50 +268,28 @@ def parse_trec_name(name: str) -> list[Measure]:
     return [checked(measure) for measure in found]
 
 
-_LONG = 2**63 - 1
-"""The highest cut-off that pytrec_eval can read."""
-
-_BOUNDED = {
-    ("IPrec", "recall"): Param("number", low=0, high=1, desc="the recall to reach"),
-    ("SetF", "beta"): Param("number", low=0, desc="how much more recall weighs than precision"),
-}
-"""Numbers of ir_measures' measures that have bounds which it does not declare."""
-
-
-def _check_bounds(measure: str, name: str, value: Any) -> None:  # noqa: ANN401  (checked here)
-    try:
-        _BOUNDED[measure, name].check(value)
-    except ValueError:
-        msg = f"{measure}: {name}={value!r} is not allowed; give {_BOUNDED[measure, name].allowed}"
-        raise ParamError(msg) from None
-
-
 def checked(measure: Measure) -> Measure:
     """Check the parameters of a measure, ours or ir_measures', as soon as it is named.
 
     ir_measures itself asserts them on use, accepts a cut-off of 0, and rejects ``rel=7.5``, which we compute.
     """
-    if isinstance(measure, RankingMeasure):
-        return _with_all_needed(measure)
     for name, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS.get(name)
         if info is None:
             msg = f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}"
             raise ParamError(msg)
-        if name == "cutoff" and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LONG):
-            allowed = f"<= {_LONG}" if isinstance(value, int) and value > 1 else ">= 1"
-            msg = f"{measure.NAME}: cutoff={value!r} is not allowed; give an int {allowed}"
-            raise ParamError(msg)
-        if name == "rel":
-            lowest_relevant(value, f"{measure.NAME}: rel")
-        elif (measure.NAME, name) in _BOUNDED:
-            _check_bounds(measure.NAME, name, value)
-        elif not info.validate(value):
+        if name in _EVERYWHERE:
+            _EVERYWHERE[name].checked(measure.NAME, name, value)
+        elif declared(measure) is None and not info.validate(value):
             one_of = info.choices is not NOT_GIVEN
             allowed = f"one of {info.choices}" if one_of else f"a value of type {info.dtype.__name__}"
             msg = f"{measure.NAME}: {name}={value!r} is not allowed; give {allowed}"
             raise ParamError(msg)
     return _with_all_needed(measure)
+
+
+_EVERYWHERE = {"cutoff": CUTOFF, "rel": REL}
+"""Parameters that mean the same in every measure, also in those that ir_measures has computed elsewhere."""
 
 
 def _with_all_needed(measure: Measure) -> Measure:

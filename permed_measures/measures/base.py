@@ -1,147 +1,69 @@
-"""What a measure is made of: checked parameters, a kernel, and its names in every host."""
+"""What a measure is: checked parameters, a kernel or a call of pytrec_eval, and its names in every host."""
 
 from __future__ import annotations
 
 import inspect
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
-from ir_measures import Measure, ParamInfo
+from ir_measures import Measure
 from ir_measures.measures import registry
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.numbers import canonical, within_floats
+from permed_measures.measures.declarations import (
+    CUTOFF,
+    JUDGED_ONLY,
+    NEEDED_CUTOFF,
+    NOT_GIVEN,
+    REL,
+    Call,
+    HostName,
+    Param,
+    Reading,
+    digits,
+)
 from permed_measures.ranking import Grades, Ranking
 
-NOT_GIVEN: Any = ParamInfo().default
-"""ir_measures' mark for a parameter that has no value and no default."""
+if TYPE_CHECKING:
+    import narwhals as nw
 
+    from permed_measures.tables import ranking_table
 
-class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
-    """A declared parameter: what it may be, its default, and one line of description.
+    Expr: TypeAlias = nw.Expr
+    RankingTable: TypeAlias = ranking_table.RankingTable
+else:  # a measure is declared without an engine
+    Expr = RankingTable = Any
 
-    ``kind`` is one of 'int', 'number', 'choice', 'flag', 'weights', 'gains'. A number may have bounds: ``low`` and
-    ``high`` are allowed themselves, ``above`` and ``below`` are not.
+__all__ = [
+    "CUTOFF",
+    "DEFINED",
+    "JUDGED_ONLY",
+    "NEEDED_CUTOFF",
+    "NOT_GIVEN",
+    "REL",
+    "STANDARD",
+    "Call",
+    "Expr",
+    "HostName",
+    "Param",
+    "RankingMeasure",
+    "RankingTable",
+    "Reading",
+    "StandardMeasure",
+    "declared",
+    "define",
+    "digits",
+    "same_class",
+    "takes_threshold",
+    "unreadable",
+    "written",
+]
 
-    >>> Param("number", above=0, high=1, desc="a share").allowed
-    'a number > 0 and <= 1'
-    """
-
-    def __init__(  # noqa: PLR0913  (all but the kind by name)
-        self,
-        kind: str,
-        *,
-        default: Any = None,  # noqa: ANN401  (of the parameter's own type)
-        choices: tuple[str, ...] | None = None,
-        above: float | None = None,
-        below: float | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        required: bool = False,
-        desc: str,
-    ) -> None:
-        optional = {} if choices is None else {"choices": list(choices)}
-        super().__init__(dtype=None, required=required, default=default, desc=desc, **optional)
-        self.kind = kind
-        self.allowed_choices = choices
-        self.bounds = {">": above, ">=": low, "<": below, "<=": high}
-
-    @property
-    def allowed(self) -> str:
-        """What may be given, in words."""
-        bounds = [f"{sign} {bound}" for sign, bound in self.bounds.items() if bound is not None]
-        return {
-            "choice": "one of " + ", ".join(map(repr, self.allowed_choices or ())),
-            "int": "an int >= 1",
-            "flag": "True or False",
-            "number": f"a number {' and '.join(bounds)}".rstrip(),
-            "weights": "a dict of grade > 0 to weight in [0, 1], such as {1: 0.5, 2: 1.0}",
-            "gains": "a dict of grade to gain, such as {1: 1, 2: 5}",
-        }[self.kind]
-
-    def check(self, value: Any) -> Any:  # noqa: ANN401  (of the parameter's own type)
-        """Return the value in its one canonical form, or raise ValueError."""
-        return _CHECKS[self.kind](self, value)
-
-    def validate(self, value: Any) -> bool:  # noqa: ANN401  (ir_measures' signature)
-        """Tell ir_measures whether a value is allowed."""
-        if value is NOT_GIVEN or value == self.default:
-            return True
-        try:
-            self.check(value)
-        except ValueError:
-            return False
-        return True
-
-
-def _check_int(_: Param, value: Any) -> int:  # noqa: ANN401  (checked here)
-    whole = canonical(value)
-    if not isinstance(whole, int) or isinstance(value, float) or not 1 <= whole < 2**63:
-        raise ValueError(value)
-    return whole
-
-
-def _check_number(param: Param, value: Any) -> int | float:  # noqa: ANN401  (checked here)
-    number = within_floats(value)
-    if any(bound is not None and not _COMPARE[sign](number, bound) for sign, bound in param.bounds.items()):
-        raise ValueError(value)
-    return number
-
-
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-}
-
-
-def _check_choice(param: Param, value: Any) -> str:  # noqa: ANN401  (checked here)
-    if value not in (param.allowed_choices or ()):
-        raise ValueError(value)
-    return str(value)
-
-
-def _check_flag(_: Param, value: Any) -> bool:  # noqa: ANN401  (checked here)
-    if value not in (True, False):
-        raise ValueError(value)
-    return bool(value)
-
-
-def _check_weights(_: Param, value: Any) -> dict[float, float]:  # noqa: ANN401  (checked here)
-    if not isinstance(value, Mapping) or not value:
-        raise ValueError(value)
-    weights = {canonical(grade): float(canonical(weight)) for grade, weight in value.items()}
-    if len(weights) != len(value) or min(weights) <= 0:
-        raise ValueError(value)
-    if not all(0 <= weight <= 1 for weight in weights.values()):
-        raise ValueError(value)
-    return dict(sorted(weights.items()))
-
-
-def _check_gains(_: Param, value: Any) -> dict[float, float]:  # noqa: ANN401  (checked here)
-    if not isinstance(value, Mapping):
-        raise TypeError(value)
-    return {canonical(grade): canonical(gain) for grade, gain in sorted(value.items())}
-
-
-_CHECKS: dict[str, Callable[[Param, Any], Any]] = {
-    "int": _check_int,
-    "number": _check_number,
-    "choice": _check_choice,
-    "flag": _check_flag,
-    "weights": _check_weights,
-    "gains": _check_gains,
-}
-
-CUTOFF = Param("int", desc="how many documents of the list are looked at; all of them when not given")
-NEEDED_CUTOFF = Param("int", required=True, desc="how many documents of the list are looked at")
-REL = Param("number", default=1, above=0, desc="the lowest grade that is relevant")
+_ROOM = 1e-9
+"""How far rounding may take a value out of its range."""
 
 
 def written(measure: Measure, params: Mapping[str, Any] | None = None) -> str:
@@ -172,44 +94,15 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  (of a parameter's own type)
     return value.item() if hasattr(value, "item") else value
 
 
-class HostName(NamedTuple):
-    """A measure's name where parameters cannot be written: in ranx and in trec_eval-style names."""
-
-    name: str
-    label: str
-    params: Mapping[str, Any] = MappingProxyType({})
-    cut: str = "_cut"
-    """What trec_eval-style names put before the cut-off: gwmap_cut_10, but coverage_10."""
-    at: str = "cutoff"
-    """The parameter that a number in a trec_eval-style name is for: 0.80 in rbp_0.80 is ``p``."""
-    numbers: tuple[float, ...] = ()
-    """What a name that needs a number means without one: unj is unj_5, unj_10 and unj_20."""
-    in_ranx: bool = True
-    """Whether ranx knows the name too; it cannot read some, such as those with 'rbp' in them."""
-
-    def ranx(self, cutoff: int | None) -> str:
-        """Return the name in ranx: gwmap@10."""
-        return self.name if cutoff is None else f"{self.name}@{cutoff}"
-
-    def trec(self, number: float | None) -> str:
-        """Return the trec_eval-style name: gwmap_cut_10, Rprec_mult_0.20."""
-        if number is None:
-            return self.name
-        written = str(number) if self.at == "cutoff" else f"{number:.2f}"
-        return f"{self.name}{self.cut}_{written if float(written) == number else number}"
-
-    def display(self, cutoff: int | None) -> str:
-        """Return the name a table shows: GW-MAP@10."""
-        return self.label if cutoff is None else f"{self.label}@{cutoff}"
-
-
 class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     """A measure of ours: an ir_measures measure with a kernel, whose parameters are checked when it is made."""
 
     NAME: ClassVar[str]
     PRETTY_NAME: ClassVar[str]
     ALIASES: ClassVar[tuple[str, ...]] = ()
-    HOST_NAMES: ClassVar[tuple[HostName, ...]]
+    HOST_NAMES: ClassVar[tuple[HostName, ...]] = ()
+    RANX_NAME: ClassVar[str] = ""
+    """What ranx itself calls the measure; what trec_eval calls it is what pytrec_eval is asked for."""
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
     LOOKS_PAST_CUTOFF: ClassVar[bool] = False
     HOST_MEASURE: ClassVar[Measure | None] = None
@@ -221,8 +114,14 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     COUNTS_RETURNED: ClassVar[bool] = False
     """Whether unjudged documents after the last judged one change the value."""
     kernel: ClassVar[Callable[..., float]]
+    call: ClassVar[Callable[..., Call | None] | None] = None
+    """What pytrec_eval is asked for the measure with these parameters; None where it is not asked."""
     expression: ClassVar[Callable[..., Any] | None] = None
     """The kernel once more, over a RankingTable: for engines that hold more rows than this process."""
+    READS: ClassVar[Reading | None] = None
+    """How ``explain`` reads the measure; None where it is of no family there."""
+    EXAMPLES: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    """Parameters with which the laws in tests/ try the measure: each one but the cut-off is varied."""
 
     def __init__(self, **params: Any) -> None:  # noqa: ANN401  (checked against SUPPORTED_PARAMS)
         super().__init__(**self._checked(params))
@@ -241,13 +140,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         checked = {}
         for name, param in cls.SUPPORTED_PARAMS.items():
             value = params.get(name, NOT_GIVEN)
-            if value is NOT_GIVEN or value is None:
-                continue
-            try:
-                checked[name] = param.check(value)
-            except (ValueError, TypeError):
-                msg = f"{cls.NAME}: {name}={value!r} is not allowed; give {param.allowed}"
-                raise ParamError(msg) from None
+            if value is not NOT_GIVEN and value is not None:
+                checked[name] = param.checked(cls.NAME, name, value)
         return checked
 
     @classmethod
@@ -270,12 +164,43 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         """Return the value of one query."""
         return type(self).kernel(ranking, **self.arguments)
 
-    def check_grades(self, query_id: str, grades: Grades) -> None:
-        """Raise InputError when the measure is not defined for these grades."""
+    @property
+    def asked(self) -> Call | None:
+        """What pytrec_eval is asked for the measure; None where it is not asked."""
+        call = type(self).call
+        return None if call is None else call(**self.arguments)
 
-    def suspect_grades(self, grade: Any) -> Any:  # noqa: ANN401, ARG002  (expressions over a column; for subclasses)
-        """Return the condition under which ``check_grades`` may object to a grade of a table; None for never."""
+    def checked(self, values: list[float]) -> list[float]:
+        """Return values that are in the range of the measure; one that is not is a fault of the measure, no result."""
+        low, high = self.RANGE
+        total = sum(values)
+        if values and not (low - _ROOM <= min(values) and max(values) <= high + _ROOM and total == total):
+            wrong = next(value for value in values if not low - _ROOM <= value <= high + _ROOM)
+            cls = type(self)
+            msg = f"{self} has the value {wrong!r}, outside its range [{low:g}, {high:g}]; {cls.__module__} is wrong"
+            raise ArithmeticError(msg)
+        return values
+
+    def refuses(self, grade: Any) -> Any:  # noqa: ANN401, ARG002  (a number or a column; for subclasses)
+        """Return whether the measure is undefined for a grade: a condition of a number as of an engine's column."""
         return None
+
+    def advice(self, grade: float) -> str:  # noqa: ARG002  (for subclasses)
+        """Say what is wrong with a grade that the measure refuses, and what to do."""
+        return f"is not one that {self} is defined for"
+
+    @property
+    def takes_all_grades(self) -> bool:
+        """Whether the measure is defined for every grade."""
+        return type(self).refuses is RankingMeasure.refuses
+
+    def check_grades(self, query_id: str, grades: Grades) -> None:
+        """Raise InputError for the highest grade that the measure is not defined for, naming its document."""
+        wrong = max((grade for grade in set(grades.values()) if self.refuses(grade)), default=None)
+        if wrong is not None:
+            doc_id = next(doc_id for doc_id, grade in grades.items() if grade == wrong)
+            msg = f"query {query_id!r}, document {doc_id!r}: grade {wrong!r} {self.advice(wrong)}"
+            raise InputError(msg)
 
     def note(self, highest: float) -> str:  # noqa: ARG002  (for subclasses)
         """Say what a reader should know where no grade is above ``highest``; nothing for nothing."""
@@ -305,6 +230,22 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         return self._print if host is None else host.display(self.params.get(self.AT_PARAM))
 
 
+class StandardMeasure(RankingMeasure):
+    """What pytrec_eval computes: ir_measures' own measure, which people write, with what else there is to say of it."""
+
+    HOST_MEASURE: ClassVar[Measure]
+    call: ClassVar[Callable[..., Call]]
+
+    def __init_subclass__(cls) -> None:
+        theirs = type(cls.HOST_MEASURE)
+        cls.NAME, cls.AT_PARAM = theirs.NAME, theirs.AT_PARAM
+        cls.PRETTY_NAME = cls.__dict__.get("PRETTY_NAME", theirs.PRETTY_NAME)
+        declared = {name: info.required for name, info in cls.SUPPORTED_PARAMS.items()}
+        if declared != {name: info.required for name, info in theirs.SUPPORTED_PARAMS.items()}:
+            msg = f"{cls.__module__}: the parameters are not those of ir_measures' {cls.NAME}"
+            raise TypeError(msg)
+
+
 def _remake(cls: type[RankingMeasure], params: dict[str, Any]) -> RankingMeasure:
     return cls(**params)
 
@@ -314,6 +255,18 @@ MeasureT = TypeVar("MeasureT", bound=RankingMeasure)
 DEFINED: dict[str, RankingMeasure] = {}
 """Every measure of this package by its ir_measures name. Filled by :func:`define`, read by all hosts."""
 
+STANDARD: dict[str, StandardMeasure] = {}
+"""Every measure that pytrec_eval alone computes, by its ir_measures name."""
+
+
+def declared(measure: Measure) -> RankingMeasure | None:
+    """Return what is declared of a measure, ours or pytrec_eval's, with its parameters; None of somebody else's."""
+    if isinstance(measure, RankingMeasure):
+        return measure
+    known: RankingMeasure | None = DEFINED.get(measure.NAME, STANDARD.get(measure.NAME))
+    is_known = known is not None and isinstance(measure, type(known.HOST_MEASURE))
+    return type(known)(**measure.params) if known is not None and is_known else None
+
 
 def define(cls: type[MeasureT]) -> MeasureT:
     """Check a measure's class and make it known; what is written there is all that a measure needs.
@@ -322,7 +275,8 @@ def define(cls: type[MeasureT]) -> MeasureT:
     as a reload does.
     """
     declared = set(cls.SUPPORTED_PARAMS)
-    for role, function in (("kernel", cls.kernel), ("expression", cls.expression)):
+    for role in ("kernel", "expression"):
+        function = getattr(cls, role, None)
         if function is None:
             continue
         parameters = list(inspect.signature(function).parameters.values())
@@ -337,7 +291,12 @@ def define(cls: type[MeasureT]) -> MeasureT:
     _check_names(cls)
     cls.__name__ = cls.NAME  # ir_measures registers and prints measures by it
     measure = cls()
+    if isinstance(measure, StandardMeasure):
+        STANDARD[cls.NAME] = measure
+        return measure
     DEFINED[cls.NAME] = measure
+    if cls.HOST_MEASURE is None:
+        registry.update(dict.fromkeys([cls.NAME, *cls.ALIASES], measure))
     return measure
 
 
@@ -407,10 +366,3 @@ def unreadable(name: str) -> str:
 def _refuse_name(cls: type[RankingMeasure], name: str, reason: str) -> None:
     msg = f"{cls.__module__}.{cls.__qualname__}: the name {name!r} cannot be used: {reason}; choose another one"
     raise ParamError(msg)
-
-
-def grade_error(query_id: str, grades: Grades, wrong: Iterable[float], advice: str) -> InputError:
-    """Make the error for a grade that a measure is not defined for, naming its document."""
-    grade = next(iter(wrong))
-    doc_id = next(doc_id for doc_id, judged in grades.items() if judged == grade)
-    return InputError(f"query {query_id!r}, document {doc_id!r}: grade {grade!r} {advice}")

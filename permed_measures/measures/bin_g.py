@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from math import log2
-from typing import TYPE_CHECKING, ClassVar
 
-from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import REL, Expr, HostName, RankingMeasure, RankingTable, define
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 
 def bin_g(ranking: Ranking, *, rel: float) -> float:
@@ -21,7 +15,7 @@ def bin_g(ranking: Ranking, *, rel: float) -> float:
     return total / ranking.num_rel(rel) if ranks else 0.0
 
 
-def bin_g_expression(table: RankingTable, *, rel: float) -> nw.Expr:
+def bin_g_expression(table: RankingTable, *, rel: float) -> Expr:
     """Write the same over a table."""
     relevant = table.grade >= rel
     discount = table.discount(table.rank - table.found(relevant) + 1.0)
@@ -46,9 +40,10 @@ class _BinG(RankingMeasure):
     NAME = "BinG"
     PRETTY_NAME = "Binary Normalised Gain"
     HOST_NAMES = (HostName("binG", "binG", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     kernel = staticmethod(bin_g)
     expression = staticmethod(bin_g_expression)
+    EXAMPLES = ({}, {"rel": 2})
 
 
 BinG = define(_BinG)

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 
 def coverage(ranking: Ranking, *, cutoff: int | None, rel: float) -> float:
@@ -18,7 +11,7 @@ def coverage(ranking: Ranking, *, cutoff: int | None, rel: float) -> float:
     return float(any(grade >= rel for _, grade in ranking.hits(cutoff)))
 
 
-def coverage_expression(table: RankingTable, *, cutoff: int | None, rel: float) -> nw.Expr:
+def coverage_expression(table: RankingTable, *, cutoff: int | None, rel: float) -> Expr:
     """Write the same over a table."""
     return table.any_hit((table.grade >= rel) & table.within(cutoff))
 
@@ -44,9 +37,11 @@ class _Coverage(RankingMeasure):
     NAME = "Coverage"
     PRETTY_NAME = "Coverage at k"
     HOST_NAMES = (HostName("coverage", "Coverage", cut=""),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(coverage)
     expression = staticmethod(coverage_expression)
+    READS = Reading("hit")
+    EXAMPLES = ({}, {"rel": 2}, {"rel": 2.5})
 
 
 Coverage = define(_Coverage)

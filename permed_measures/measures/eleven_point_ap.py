@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import REL, Expr, HostName, Param, RankingMeasure, RankingTable, define
 from permed_measures.measures.iprec_nearest import ELEVEN, ROUNDINGS, at_level, at_recall, interpolated, level
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 
 def eleven_point_ap(ranking: Ranking, *, rel: float, rounding: str) -> float:
@@ -20,7 +13,7 @@ def eleven_point_ap(ranking: Ranking, *, rel: float, rounding: str) -> float:
     return sum([at_level(precisions, level(recall, num_rel, rounding)) for recall in ELEVEN], 0.0) / len(ELEVEN)
 
 
-def eleven_point_ap_expression(table: RankingTable, *, rel: float, rounding: str) -> nw.Expr:
+def eleven_point_ap_expression(table: RankingTable, *, rel: float, rounding: str) -> Expr:
     """Write the same over a table."""
     first, *others = [at_recall(table, table.rank, recall=recall, rel=rel, rounding=rounding) for recall in ELEVEN]
     return sum(others, first) / float(len(ELEVEN))
@@ -47,12 +40,13 @@ class _ElevenPointAP(RankingMeasure):
     NAME = "ElevenPointAP"
     PRETTY_NAME = "Eleven-Point Average Precision"
     HOST_NAMES = (HostName("11pt_avg", "11-point AP", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "rel": REL,
         "rounding": Param("choice", default="up", choices=ROUNDINGS, desc="how recall · R is made a whole number"),
     }
     kernel = staticmethod(eleven_point_ap)
     expression = staticmethod(eleven_point_ap_expression)
+    EXAMPLES = ({}, {"rel": 2}, {"rounding": "nearest"})
 
 
 ElevenPointAP = define(_ElevenPointAP)

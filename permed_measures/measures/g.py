@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 from math import log2
-from typing import ClassVar
 
-from permed_measures.measures.base import HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
 
@@ -43,7 +42,7 @@ class _G(RankingMeasure):
     NAME = "G"
     PRETTY_NAME = "Normalised Gain"
     HOST_NAMES = (HostName("G", "G", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {}
+    SUPPORTED_PARAMS = {}
     kernel = staticmethod(g)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import REL, HostName, RankingMeasure, define
 from permed_measures.measures.gmap import GeometricMean
 from permed_measures.ranking import Ranking
 
@@ -43,8 +41,9 @@ class _GMBpref(RankingMeasure):
     NAME = "GMBpref"
     PRETTY_NAME = "Geometric Mean Bpref"
     HOST_NAMES = (HostName("gm_bpref", "GM-bpref", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     kernel = staticmethod(gm_bpref)
+    EXAMPLES = ({}, {"rel": 2})
 
     def aggregator(self) -> GeometricMean:
         return GeometricMean()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from math import exp, fsum, log
-from typing import ClassVar
 
-from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import REL, HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
 LEAST = 1e-5
@@ -53,8 +52,9 @@ class _GMAP(RankingMeasure):
     NAME = "GMAP"
     PRETTY_NAME = "Geometric Mean Average Precision"
     HOST_NAMES = (HostName("gm_map", "GMAP", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     kernel = staticmethod(gmap)
+    EXAMPLES = ({}, {"rel": 2})
 
     def aggregator(self) -> GeometricMean:
         return GeometricMean()

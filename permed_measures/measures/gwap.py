@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from math import inf
+from operator import and_
+from typing import Any
 
-from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define, grade_error
-from permed_measures.ranking import Grades, Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
+from permed_measures.errors import ParamError
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, REL, HostName, Param, Reading
+from permed_measures.ranking import Ranking
 
 
 def gwap(  # noqa: PLR0913  (the declared parameters, all of them by name)
@@ -55,7 +55,7 @@ def gwap_expression(  # noqa: PLR0913  (the declared parameters, all of them by 
     max_rel: float,
     weights: Mapping[float, float] | None,
     norm: str,
-) -> nw.Expr:
+) -> Expr:
     """Write the same over a table."""
     relevant = table.grade >= rel
     weight = table.grade / float(max_rel) if weights is None else table.mapped(table.grade, weights, otherwise=0.0)
@@ -70,6 +70,32 @@ def gwap_expression(  # noqa: PLR0913  (the declared parameters, all of them by 
     if norm == "cutoff" and cutoff is not None:
         num_rel = num_rel.clip(0.0, float(cutoff))
     return table.ratio(total, num_rel)
+
+
+_NORMS = {"relevant": "relevant", "min": "cutoff", "retrieved": "retrieved", "ideal": "ideal"}
+"""Our ``norm`` for each denominator of ``explain``."""
+
+
+def gwap_read(measure: RankingMeasure, grades: Sequence[float], _: Sequence[float]) -> dict[str, Any]:
+    """Return the scale of the weights and the denominator."""
+    weights = measure["weights"]
+    if {weights[grade] for grade in grades if grade in (weights or {})} - {1.0}:
+        raise ParamError(f"{measure}: weights other than 1.0 are not an axis of explain; give max_rel")
+    denominator = next(known for known, norm in _NORMS.items() if norm == measure["norm"])
+    return {"weights": measure["max_rel"] if weights is None else None, "denominator": denominator}
+
+
+def gwap_written(axes: Mapping[str, Any], grades: Sequence[float]) -> dict[str, Any] | None:
+    """Return the parameters for weights and a denominator that neither AP nor ListAP has."""
+    norm = _NORMS.get(axes["denominator"])
+    if norm is None or max(grades, default=0) > (axes["weights"] or inf):
+        return None
+    if axes["weights"] is not None:
+        return {"max_rel": axes["weights"], "norm": norm}
+    relevant = sorted({grade for grade in grades if grade >= axes["threshold"]})
+    if norm in ("relevant", "retrieved") or not relevant:
+        return None
+    return {"weights": dict.fromkeys(relevant, 1.0), "norm": norm}
 
 
 class _GWAP(RankingMeasure):
@@ -101,7 +127,7 @@ class _GWAP(RankingMeasure):
         HostName("gwmap", "GW-MAP"),
         HostName("gwmap_ideal", "GW-MAP-ideal", {"norm": "ideal"}),
     )
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "rel": REL,
         "max_rel": Param("number", default=2, above=0, desc="the grade that counts 1.0; grade g counts g / max_rel"),
@@ -115,6 +141,12 @@ class _GWAP(RankingMeasure):
     }
     kernel = staticmethod(gwap)
     expression = staticmethod(gwap_expression)
+    READS = Reading("map", read=gwap_read, write=gwap_written)
+    EXAMPLES = tuple(
+        {"max_rel": 4, **more, "norm": norm}
+        for norm in ("relevant", "cutoff", "retrieved", "ideal")
+        for more in ({}, {"rel": 2}, {"weights": {1: 0.2, 2: 1.0, 3: 0.5, 4: 0.9}})
+    )
 
     @property
     def raising_helps(self) -> bool:
@@ -124,22 +156,19 @@ class _GWAP(RankingMeasure):
     def ideal_is_top(self) -> bool:
         return bool(self["norm"] == "ideal")  # elsewhere a perfect list of grade-1 documents stays below 1
 
-    def check_grades(self, query_id: str, grades: Grades) -> None:
-        if not grades:
-            return
+    def refuses(self, grade: Any) -> Any:  # noqa: ANN401  (a number, or a column)
+        if self["weights"] is None:
+            return grade > float(self["max_rel"])
+        return reduce(and_, (grade != float(known) for known in self["weights"]), grade >= float(self["rel"]))
+
+    def advice(self, grade: float) -> str:
         if self["weights"] is not None:
-            missing = {grade for grade in grades.values() if grade >= self["rel"]} - self["weights"].keys()
-            if missing:
-                known = ", ".join(map(repr, self["weights"]))
-                advice = f"has no weight; {self} knows the grades {known}: add it to weights, or raise rel above it"
-                raise grade_error(query_id, grades, sorted(missing), advice)
-        elif max(grades.values()) > self["max_rel"]:
-            highest = max(grades.values())
-            advice = (
-                f"is above max_rel={self['max_rel']!r} and would weigh more than 1; set GWAP(max_rel={highest!r}) "
-                "(the top of your scale), or give weights"
-            )
-            raise grade_error(query_id, grades, [highest], advice)
+            known = ", ".join(map(repr, self["weights"]))
+            return f"has no weight; {self} knows the grades {known}: add it to weights, or raise rel above it"
+        return (
+            f"is above max_rel={self['max_rel']!r} and would weigh more than 1; set GWAP(max_rel={grade!r}) "
+            "(the top of your scale), or give weights"
+        )
 
     def note(self, highest: float) -> str:
         max_rel = self["max_rel"]
@@ -150,11 +179,6 @@ class _GWAP(RankingMeasure):
             f"no grade reaches max_rel={max_rel} of {self}: the highest is {highest:g}, and a perfect ranking scores "
             f"at most {highest / max_rel:.4g}; if {highest:g} is the top of your scale, write {self(max_rel=highest)}"
         )
-
-    def suspect_grades(self, grade: Any) -> Any:  # noqa: ANN401  (an expression)
-        if self["weights"] is not None:
-            return (grade >= float(self["rel"])) & ~grade.is_in([float(known) for known in self["weights"]])
-        return grade > float(self["max_rel"])
 
 
 GWAP = define(_GWAP)

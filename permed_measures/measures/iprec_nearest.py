@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar
 
-from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import JUDGED_ONLY, REL, HostName, Param, Reading
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 ROUNDINGS = ("up", "nearest")
 ELEVEN = tuple(tenths / 10 for tenths in range(11))
@@ -37,7 +32,7 @@ def at_level(precisions: list[float], wanted: int) -> float:
     return precisions[max(wanted, 1) - 1] if precisions and wanted <= len(precisions) else 0.0
 
 
-def at_recall(table: RankingTable, rank: nw.Expr, *, recall: float, rel: float, rounding: str) -> nw.Expr:
+def at_recall(table: RankingTable, rank: Expr, *, recall: float, rel: float, rounding: str) -> Expr:
     """Write interpolated precision at a recall over a table."""
     relevant = table.grade >= rel
     found, exact = table.found(relevant), table.count_judged(relevant) * recall
@@ -52,7 +47,7 @@ def iprec_nearest(ranking: Ranking, *, recall: float, rel: float, judged_only: b
     return at_level(interpolated(ranking, rel), level(recall, ranking.num_rel(rel), "nearest"))
 
 
-def iprec_nearest_expression(table: RankingTable, *, recall: float, rel: float, judged_only: bool) -> nw.Expr:
+def iprec_nearest_expression(table: RankingTable, *, recall: float, rel: float, judged_only: bool) -> Expr:
     """Write the same over a table."""
     rank = table.ranks(judged_only=judged_only)
     return at_recall(table, rank, recall=recall, rel=rel, rounding="nearest")
@@ -79,13 +74,15 @@ class _IPrecNearest(RankingMeasure):
     PRETTY_NAME = "Interpolated Precision, Recall Rounded to the Nearest"
     AT_PARAM = "recall"
     HOST_NAMES = (HostName("iprec_nearest", "IPrec-nearest", cut="", at="recall", numbers=ELEVEN, in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "recall": Param("number", low=0, high=1, required=True, desc="the recall that must be reached"),
         "rel": REL,
-        "judged_only": Param("flag", default=False, desc="leave unjudged documents out of the list"),
+        "judged_only": JUDGED_ONLY,
     }
     kernel = staticmethod(iprec_nearest)
     expression = staticmethod(iprec_nearest_expression)
+    READS = Reading("iprec", {"levels": "nearest"})
+    EXAMPLES = ({"recall": 0}, {"recall": 0.3}, {"recall": 1, "rel": 2}, {"recall": 0.5, "judged_only": True})
 
 
 IPrecNearest = define(_IPrecNearest)

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from permed_measures.measures.base import CUTOFF, REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 
 def list_ap(ranking: Ranking, *, cutoff: int | None, rel: float) -> float:
@@ -24,7 +17,7 @@ def list_ap(ranking: Ranking, *, cutoff: int | None, rel: float) -> float:
     return total / found if found else 0.0
 
 
-def list_ap_expression(table: RankingTable, *, cutoff: int | None, rel: float) -> nw.Expr:
+def list_ap_expression(table: RankingTable, *, cutoff: int | None, rel: float) -> Expr:
     """Write the same over a table."""
     relevant = table.grade >= rel
     in_list = relevant & table.within(cutoff)
@@ -53,9 +46,11 @@ class _ListAP(RankingMeasure):
     PRETTY_NAME = "Average Precision within the List"
     ALIASES = ("ListMAP",)
     HOST_NAMES = (HostName("list_map", "List-MAP"),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": CUTOFF, "rel": REL}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(list_ap)
     expression = staticmethod(list_ap_expression)
+    READS = Reading("map", {"weights": None, "denominator": "retrieved"})
+    EXAMPLES = ({}, {"rel": 2})
 
     @property
     def raising_helps(self) -> bool:

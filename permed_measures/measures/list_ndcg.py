@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
-from permed_measures.measures.ndcg import GAINS, dcg_ratio
+from permed_measures.measures.base import CUTOFF, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.ndcg import DCG, dcg_ratio, gain_read, gain_written
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 
 def list_ndcg(ranking: Ranking, *, cutoff: int | None, dcg: str) -> float:
@@ -20,7 +13,7 @@ def list_ndcg(ranking: Ranking, *, cutoff: int | None, dcg: str) -> float:
     return dcg_ratio(ranking.hits(cutoff), returned[:cutoff], dcg)
 
 
-def list_ndcg_expression(table: RankingTable, *, cutoff: int | None, dcg: str) -> nw.Expr:
+def list_ndcg_expression(table: RankingTable, *, cutoff: int | None, dcg: str) -> Expr:
     """Write the same over a table."""
     gain, place = table.gain(table.grade, dcg, among="hits"), table.place(table.grade, among="hits")
     gaining = table.grade > 0
@@ -54,12 +47,14 @@ class _ListNDCG(RankingMeasure):
         HostName("list_ndcg_exp", "List-NDCG-exp", {"dcg": "exp-log2"}),
     )
     LOOKS_PAST_CUTOFF = True
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
-        "dcg": Param("choice", default="log2", choices=GAINS, desc="gain = grade, or gain = 2^grade - 1"),
+        "dcg": DCG,
     }
     kernel = staticmethod(list_ndcg)
     expression = staticmethod(list_ndcg_expression)
+    READS = Reading("ndcg", {"ideal": "returned"}, gain_read, gain_written)
+    EXAMPLES = ({}, {"dcg": "exp-log2"})
 
 
 ListNDCG = define(_ListNDCG)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import expm1, log, log2
-from typing import TYPE_CHECKING, ClassVar
+from math import expm1, inf, log, log2
+from typing import Any
 
 import ir_measures
 
-from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
+from permed_measures.errors import ParamError
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, Call, HostName, Param, Reading
 from permed_measures.ranking import Ranking
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
-
-GAINS = ("log2", "exp-log2")
+DCG = Param("choice", default="log2", choices=("log2", "exp-log2"), desc="gain = grade, or gain = 2^grade - 1")
 
 SMALLEST = 0.01
 """Below this grade 2^grade - 1 loses digits, down to all of them."""
@@ -79,7 +76,7 @@ def ndcg_expression(
     dcg: str,
     gains: Mapping[float, float] | None,
     judged_only: bool,
-) -> nw.Expr:
+) -> Expr:
     """Write the same over a table."""
     grade = table.grade if gains is None else table.mapped(table.grade, gains, otherwise=table.grade)
     gain, place, rank = table.gain(grade, dcg), table.place(grade), table.ranks(judged_only=judged_only, grade=grade)
@@ -87,6 +84,67 @@ def ndcg_expression(
         table.sum_hits(gain / table.discount(rank), (grade > 0) & table.within(cutoff, rank)),
         table.sum_judged(gain / table.discount(place), (grade > 0) & table.within(cutoff, place)),
     )
+
+
+def ndcg_call(*, cutoff: int | None, dcg: str, **_: object) -> Call | None:
+    """Ask pytrec_eval for the linear gain, which it has."""
+    if dcg != "log2":
+        return None
+    return Call("ndcg" if cutoff is None else f"ndcg_cut_{cutoff}", depth=cutoff, graded=True)
+
+
+_NAMED_GAINS = {"log2": "linear", "exp-log2": "exponential"}
+
+
+def gain_written(axes: Mapping[str, Any], grades: Sequence[float]) -> dict[str, Any] | None:
+    """Return the parameters that give this gain to documents of these grades; a list's own ideal has no ``gains``."""
+    if axes["gain"] != "binary":
+        return {"dcg": None if axes["gain"] == "linear" else "exp-log2"}
+    if axes["ideal"] != "judged":
+        return None
+    gains = {grade: int(grade >= axes["threshold"]) for grade in sorted(set(grades)) if grade > 0}
+    # a grade that is its own gain need not be said, and does not print
+    return {"gains": {grade: gain for grade, gain in gains.items() if grade != gain} or None}
+
+
+def gain_read(measure: RankingMeasure, grades: Sequence[float], thresholds: Sequence[float]) -> dict[str, Any]:
+    """Find the gain that each grade of the data has in effect among the choices of ``explain``."""
+    written = _NAMED_GAINS[measure["dcg"]]
+    gains = {grade: (measure.arguments.get("gains") or {}).get(grade, grade) for grade in grades}
+    if max(gains.values(), default=0) > LARGEST and written == "exponential":
+        raise ParamError(f"{measure}: a gain of 2^{max(gains.values()):g} - 1 is too high for explain")
+    if measure.arguments.get("judged_only") and any((grade < 0) != (gain < 0) for grade, gain in gains.items()):
+        raise ParamError(f"{measure}: gains that make grades below 0 judged are not an axis of explain")
+    effective = {grade: _effective(gain, written) for grade, gain in gains.items()}
+    reachable = ("linear", "exponential") if max(grades, default=0) <= LARGEST else ("linear",)
+    for gain in sorted(reachable, key=lambda gain: gain != written):
+        if all(_effective(grade, gain) == effective[grade] for grade in grades):
+            return {"gain": gain}
+    threshold = _threshold(effective, thresholds)
+    if threshold is None:
+        shown = ", ".join(f"{grade:g}: {gain:g}" for grade, gain in sorted(effective.items()))
+        raise ParamError(
+            f"{measure}: the gains {{{shown}}} are not an axis of explain; give gain = grade, "
+            "gain = 2^grade - 1, or 0 below a grade above 0 and 1 from it on"
+        )
+    return {"gain": "binary", "threshold": threshold}
+
+
+def _effective(grade: float, gain: str) -> float:
+    """Return what a document gains; that of a grade below 0 is 0."""
+    if grade <= 0:
+        return 0.0
+    return 2.0**grade - 1.0 if gain == "exponential" else grade
+
+
+def _threshold(gains: dict[float, float], thresholds: Sequence[float]) -> float | None:
+    """Return the plainest threshold above 0 from which on gains are 1, below it 0; None where there is none."""
+    above = [grade for grade, gain in gains.items() if gain == 1]
+    below = [grade for grade, gain in gains.items() if gain == 0]
+    if len(above) + len(below) < len(gains) or min([inf, *above]) <= max([0, *below]):
+        return None
+    known = [*thresholds, *above]
+    return next((t for t in known if all(grade >= t for grade in above) and all(grade < t for grade in below)), None)
 
 
 class _NDCG(RankingMeasure):
@@ -112,14 +170,18 @@ class _NDCG(RankingMeasure):
     PRETTY_NAME = "Normalised Discounted Cumulative Gain"
     HOST_MEASURE = ir_measures.nDCG
     HOST_NAMES = (HostName("ndcg_exp", "NDCG-exp", {"dcg": "exp-log2"}),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
-        "dcg": Param("choice", default="log2", choices=GAINS, desc="gain = grade, or gain = 2^grade - 1"),
+        "dcg": DCG,
         "gains": Param("gains", desc="a gain for each grade, applied before anything else"),
-        "judged_only": Param("flag", default=False, desc="take unjudged documents and negative grades out of the list"),
+        "judged_only": JUDGED_ONLY,
     }
+    RANX_NAME = "ndcg"
     kernel = staticmethod(ndcg)
+    call = staticmethod(ndcg_call)
     expression = staticmethod(ndcg_expression)
+    READS = Reading("ndcg", {"ideal": "judged"}, gain_read, gain_written)
+    EXAMPLES = ({}, {"dcg": "exp-log2"}, {"judged_only": True}, {"gains": {1: 2, 2: 1.5}})
 
 
 NDCG = define(_NDCG)

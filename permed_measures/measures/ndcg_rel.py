@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from permed_measures.measures.base import HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import HostName, RankingMeasure, define
 from permed_measures.measures.r_ndcg import cumulated
 from permed_measures.ranking import Ranking
 
@@ -38,7 +36,7 @@ class _NDCGRel(RankingMeasure):
     NAME = "nDCGRel"
     PRETTY_NAME = "nDCG averaged over Relevant Documents"
     HOST_NAMES = (HostName("ndcg_rel", "nDCG-rel", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {}
+    SUPPORTED_PARAMS = {}
     kernel = staticmethod(ndcg_rel)
 
     @property

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar
 
 from ir_measures import SumAgg
 
-from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import REL, HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
 
@@ -34,10 +33,11 @@ class _NumNonRelJudgedRet(RankingMeasure):
     NAME = "NumNonRelJudgedRet"
     PRETTY_NAME = "Number of Judged Non-Relevant Documents Returned"
     HOST_NAMES = (HostName("num_nonrel_judged_ret", "judged non-relevant returned", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"rel": REL}
+    SUPPORTED_PARAMS = {"rel": REL}
     RANGE = (0.0, inf)
     ZERO_WITHOUT = "judged"
     kernel = staticmethod(num_nonrel_judged_ret)
+    EXAMPLES = ({}, {"rel": 2})
 
     def aggregator(self) -> SumAgg:
         return SumAgg()

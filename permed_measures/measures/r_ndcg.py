@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import accumulate
 from math import log2
-from typing import ClassVar
 
 from permed_measures.measures.base import HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
@@ -54,11 +53,12 @@ class _RnDCG(RankingMeasure):
     NAME = "RnDCG"
     PRETTY_NAME = "nDCG at R Levels"
     HOST_NAMES = (HostName("Rndcg", "R-nDCG", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "rel": Param("number", default=1, above=0, desc="a query without a document of this grade counts 0")
     }
     COUNTS_RETURNED = True
     kernel = staticmethod(r_ndcg)
+    EXAMPLES = ({}, {"rel": 2})
 
 
 RnDCG = define(_RnDCG)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 import ir_measures
 
-from permed_measures.measures.base import CUTOFF, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, Expr, HostName, Param, RankingMeasure, RankingTable, define
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 PERSISTENCE = Param(
     "number", low=0, high=1, default=0.8, desc="persistence: the chance to go on from one document to the next"
@@ -28,7 +21,7 @@ def rbp(ranking: Ranking, *, cutoff: int | None, p: float, rel: float | None) ->
     return float((1 - p) * sum([grade / max(best, 1) * p ** (rank - 1) for rank, grade in hits if grade > 0]))
 
 
-def rbp_expression(table: RankingTable, *, cutoff: int | None, p: float, rel: float | None) -> nw.Expr:
+def rbp_expression(table: RankingTable, *, cutoff: int | None, p: float, rel: float | None) -> Expr:
     """Write the same over a table."""
     chance = float(p) ** (table.rank - 1.0)
     if rel is not None:
@@ -59,13 +52,14 @@ class _RBP(RankingMeasure):
     PRETTY_NAME = "Rank-Biased Precision"
     HOST_MEASURE = ir_measures.RBP
     HOST_NAMES = (HostName("rbp", "RBP", {"p": 0.9}, cut="", at="p", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "p": PERSISTENCE,
         "rel": Param("number", above=0, desc="the lowest grade that is relevant; grades are gains when not given"),
     }
     kernel = staticmethod(rbp)
     expression = staticmethod(rbp_expression)
+    EXAMPLES = ({}, {"p": 0.5}, {"rel": 2})
 
     @property
     def ideal_is_top(self) -> bool:

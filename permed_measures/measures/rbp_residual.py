@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from permed_measures.measures.base import HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import HostName, RankingMeasure, define
 from permed_measures.measures.rbp import PERSISTENCE
 from permed_measures.ranking import Ranking
 
@@ -34,10 +32,11 @@ class _RBPResidual(RankingMeasure):
     NAME = "RBPResidual"
     PRETTY_NAME = "Residual of Rank-Biased Precision"
     HOST_NAMES = (HostName("rbp_resid", "RBP residual", {"p": 0.9}, cut="", at="p", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"p": PERSISTENCE}
+    SUPPORTED_PARAMS = {"p": PERSISTENCE}
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(rbp_residual)
+    EXAMPLES = ({}, {"p": 0.5})
 
     @property
     def raising_helps(self) -> bool:

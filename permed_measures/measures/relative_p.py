@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from permed_measures.measures.base import NEEDED_CUTOFF, REL, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import NEEDED_CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, define
 from permed_measures.ranking import Ranking
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-    from permed_measures.tables.ranking_table import RankingTable
 
 
 def relative_p(ranking: Ranking, *, cutoff: int, rel: float) -> float:
@@ -19,7 +12,7 @@ def relative_p(ranking: Ranking, *, cutoff: int, rel: float) -> float:
     return found / min(cutoff, ranking.num_rel(rel)) if found else 0.0
 
 
-def relative_p_expression(table: RankingTable, *, cutoff: int, rel: float) -> nw.Expr:
+def relative_p_expression(table: RankingTable, *, cutoff: int, rel: float) -> Expr:
     """Write the same over a table."""
     relevant = table.grade >= rel
     found = table.sum_hits(1, relevant & table.within(cutoff))
@@ -46,9 +39,10 @@ class _RelativeP(RankingMeasure):
     HOST_NAMES = (
         HostName("relative_P", "Relative P", cut="", numbers=(5, 10, 15, 20, 30, 100, 200, 500, 1000), in_ranx=False),
     )
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": NEEDED_CUTOFF, "rel": REL}
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL}
     kernel = staticmethod(relative_p)
     expression = staticmethod(relative_p_expression)
+    EXAMPLES = ({}, {"rel": 2})
 
 
 RelativeP = define(_RelativeP)

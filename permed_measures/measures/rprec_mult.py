@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
 from permed_measures.measures.iprec_nearest import level
 from permed_measures.ranking import Ranking
@@ -43,11 +41,12 @@ class _RprecMult(RankingMeasure):
             in_ranx=False,
         ),
     )
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "multiple": Param("number", above=0, required=True, desc="what R is multiplied by"),
         "rel": REL,
     }
     kernel = staticmethod(rprec_mult)
+    EXAMPLES = ({"multiple": 0.5}, {"multiple": 1.4, "rel": 2})
 
     @property
     def ideal_is_top(self) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from permed_measures.measures.base import NEEDED_CUTOFF, HostName, Param, RankingMeasure, define
+from permed_measures.measures.base import NEEDED_CUTOFF, HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
 
@@ -33,7 +31,7 @@ class _Unjudged(RankingMeasure):
     NAME = "Unjudged"
     PRETTY_NAME = "Unjudged at k"
     HOST_NAMES = (HostName("unj", "Unjudged", cut="", numbers=(5, 10, 20), in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"cutoff": NEEDED_CUTOFF}
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF}
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(unjudged)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar
 
 from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
 from permed_measures.ranking import Ranking
@@ -37,7 +36,7 @@ class _Utility(RankingMeasure):
     NAME = "Utility"
     PRETTY_NAME = "Set Utility"
     HOST_NAMES = (HostName("utility", "Utility", in_ranx=False),)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+    SUPPORTED_PARAMS = {
         "rel": REL,
         "rel_ret": Param("number", default=1, desc="the worth of a relevant document that was returned"),
         "nonrel_ret": Param("number", default=-1, desc="the worth of any other document that was returned"),
@@ -47,6 +46,7 @@ class _Utility(RankingMeasure):
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(utility)
+    EXAMPLES = ({}, {"rel": 2}, {"rel_ret": 2, "nonrel_ret": 0.5, "rel_missed": 1})
 
     @property
     def ideal_is_top(self) -> bool:

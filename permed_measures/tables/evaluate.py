@@ -13,7 +13,7 @@ from ir_measures import Measure
 
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Plan, choose
-from permed_measures.measures import own
+from permed_measures.measures import DEFINED, STANDARD, declared
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.tables.engines import rank_run, with_plain_names
@@ -32,7 +32,6 @@ from permed_measures.tables.inputs import (
 )
 from permed_measures.tables.inspection import TableFacts, check, check_grades, count_ties, inspect
 from permed_measures.tables.ranking_table import DOC, QUERY, SCORE, RankingTable, queries_of
-from permed_measures.tables.standard import STANDARD, arguments
 
 _LOWEST = -sys.float_info.max
 _TOO_LONG = 2**53
@@ -242,12 +241,10 @@ def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:
     """Return the expression of every measure, over the totals that it has asked the table for."""
     values: dict[int, nw.Expr] = {}
     for index, measure in {**plan.by_kernel, **plan.by_delegate, **plan.by_ir_measures}.items():
-        ours = own(measure)
-        expression = None if ours is None else type(ours).expression
-        if ours is not None and expression is not None:
-            values[index] = expression(table, **_fitting(ours.arguments))
-        elif measure.NAME in STANDARD:
-            values[index] = STANDARD[measure.NAME](table, **_fitting(arguments(measure)))
+        found = declared(measure)
+        expression = None if found is None else type(found).expression
+        if found is not None and expression is not None:
+            values[index] = expression(table, **_fitting(found.arguments))
         else:
             known = ", ".join(known_measures())
             msg = f"{measure} has no expression for tables; {known} have. Without an engine it is computed"
@@ -262,9 +259,7 @@ def _fitting(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def known_measures() -> list[str]:
     """Name the measures that can be computed on tables."""
-    from permed_measures.measures import DEFINED  # noqa: PLC0415  (filled when all measures are imported)
-
-    return sorted([*(name for name, measure in DEFINED.items() if type(measure).expression is not None), *STANDARD])
+    return sorted(name for name, measure in {**STANDARD, **DEFINED}.items() if type(measure).expression is not None)
 
 
 def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_sets: set[QuerySet]) -> nw.LazyFrame[Any]:

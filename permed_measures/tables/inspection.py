@@ -272,7 +272,7 @@ def check_grades(qrels: InputTable, measures: list[RankingMeasure]) -> None:
     """Raise the measure's own error for a grade that it is not defined for."""
     looked_for = set()
     for measure in measures:
-        suspect = measure.suspect_grades(nw.col(GRADE))
+        suspect = measure.refuses(nw.col(GRADE))
         if suspect is None or repr(suspect) in looked_for:  # a look costs a pass over the qrels
             continue
         looked_for.add(repr(suspect))

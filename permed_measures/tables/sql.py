@@ -110,7 +110,7 @@ def _check_sql(ibis: Any, dialect: str, pipeline: Pipeline) -> str:  # noqa: ANN
         said = [f"rows of the {table.what} that make values wrong: none should be"]
         statements.append(_written(ibis, nw.to_native(faulty_rows(table)), dialect, said))
         for measure in pipeline.plan.by_kernel.values() if table is pipeline.qrels else ():
-            suspect = measure.suspect_grades(nw.col(GRADE))
+            suspect = measure.refuses(nw.col(GRADE))
             if suspect is not None:
                 said = [f"grades that {measure} is not defined for: none should be"]
                 statements.append(_written(ibis, nw.to_native(table.rows.filter(suspect)), dialect, said))

@@ -11,7 +11,7 @@ from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison, Table
 from permed_measures.comparison.report import words
-from permed_measures.definitions import definition
+from permed_measures.measures.definitions import definition
 
 _CSV_FIELDS = (
     "group",

@@ -6,7 +6,7 @@ from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison, p_imp
 from permed_measures.comparison.significance import POWER, Interval
-from permed_measures.definitions import definition
+from permed_measures.measures.definitions import definition
 
 NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
 

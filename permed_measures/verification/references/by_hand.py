@@ -350,7 +350,10 @@ def _unjudged(grades: Grades, ranking: list[str], params: Params) -> float:
     return sum(_is_unjudged(grades, doc_id) for doc_id in _top(ranking, params)) / int(params["cutoff"])
 
 
-_MEASURES: dict[str, Callable[[Grades, list[str], Params], float]] = {
+Definition = Callable[[Grades, list[str], Params], float]
+"""A value of one query from its grades, the returned ids in order, and all parameters."""
+
+_MEASURES: dict[str, Definition] = {
     "GWAP": _gwap,
     "Coverage": _coverage,
     "ListAP": _list_ap,
@@ -390,9 +393,8 @@ _MEASURES: dict[str, Callable[[Grades, list[str], Params], float]] = {
 }
 
 
-def _find(name: str, params: Params) -> Computation | None:
-    if name not in _MEASURES:
-        return None
+def written_out(definition: Definition, params: Params) -> Computation:
+    """Return the computation of a definition for every query."""
 
     def compute(qrels: Qrels, run: Run) -> Values:
         values = {}
@@ -400,10 +402,14 @@ def _find(name: str, params: Params) -> Computation | None:
             ranking = trec_order(run.get(query_id, {}))
             if params.get("judged_only"):  # trec_eval -J: neither unjudged documents nor negative grades
                 ranking = [doc_id for doc_id in ranking if doc_id in grades and _mapped(grades[doc_id], params) >= 0]
-            values[query_id] = _MEASURES[name](grades, ranking, params)
+            values[query_id] = definition(grades, ranking, params)
         return values
 
     return Computation(compute, how="the definition")
+
+
+def _find(name: str, params: Params) -> Computation | None:
+    return written_out(_MEASURES[name], params) if name in _MEASURES else None
 
 
 REFERENCES = (Reference("by_hand", package="", find=_find),)

@@ -1,0 +1,37 @@
+"""Average precision."""
+
+import ir_measures
+
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, Call, Reading
+
+
+class _AP(StandardMeasure):
+    r"""The precisions at the ranks of the relevant documents, summed, divided by the number of all relevant ones.
+
+    .. math:: \frac{1}{R} \sum_{i \le k,\ g_i \ge rel} \frac{|\{j \le i : g_j \ge rel\}|}{i}
+
+    Its mean is MAP. Divided by the relevant documents of the list alone it is ListAP.
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "AP").means   # a: (1/2) / 2
+    {AP: 0.25}
+
+    Source: Harman, Information Processing and Management 28(4), 1992; trec_eval 9.0.8, m_map.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.AP
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    RANX_NAME = "map"
+    READS = Reading("map", {"weights": None, "denominator": "relevant"})
+    call = staticmethod(lambda *, cutoff, **_: Call(f"map_cut_{cutoff}" if cutoff else "map", depth=cutoff))
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        relevant = table.grade >= rel
+        total = table.sum_hits(table.found(relevant) / rank, relevant & table.within(cutoff, rank))
+        return table.ratio(total, table.sum_judged(1, relevant))
+
+
+AP = define(_AP)

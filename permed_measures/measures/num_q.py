@@ -1,0 +1,26 @@
+"""Queries."""
+
+from math import inf
+
+import ir_measures
+
+from permed_measures.measures.base import Call, StandardMeasure, define
+
+
+class _NumQ(StandardMeasure):
+    r"""How many queries there are.
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "NumQ").means   # q
+    {NumQ: 1.0}
+
+    Source: trec_eval 9.0.8, m_num_q.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.NumQ
+    SUPPORTED_PARAMS = {}
+    RANGE = (0.0, inf)
+    call = staticmethod(lambda: Call("num_q", zero_without_hits=False))
+
+
+NumQ = define(_NumQ)

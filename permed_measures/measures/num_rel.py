@@ -1,0 +1,28 @@
+"""Relevant documents."""
+
+from math import inf
+
+import ir_measures
+
+from permed_measures.measures.base import REL, Call, StandardMeasure, define
+
+
+class _NumRel(StandardMeasure):
+    r"""How many documents are relevant.
+
+    They are those of the qrels, returned or not; of a query that is missing from the run there are 0.
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "NumRel").means   # a, b
+    {NumRel: 2.0}
+
+    Source: trec_eval 9.0.8, m_num_rel.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.NumRel
+    SUPPORTED_PARAMS = {"rel": REL}
+    RANGE = (0.0, inf)
+    call = staticmethod(lambda **_: Call("num_rel", threshold=True, zero_without_hits=False))
+
+
+NumRel = define(_NumRel)

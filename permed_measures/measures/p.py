@@ -1,0 +1,33 @@
+"""Precision at k."""
+
+import ir_measures
+
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
+
+
+class _P(StandardMeasure):
+    r"""Relevant documents in the top k, divided by k, also where fewer were returned.
+
+    .. math:: \frac{|\{i \le k : g_i \ge rel\}|}{k}
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "P@5").means   # a: 1/5
+    {P@5: 0.2}
+
+    Source: van Rijsbergen, Information Retrieval, 1979; trec_eval 9.0.8, m_P.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.P
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    RANX_NAME = "precision"
+    READS = Reading("precision", {"denominator": "k"})
+    call = staticmethod(lambda *, cutoff, **_: Call(f"P_{cutoff}", depth=cutoff, needs_missed=False))
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        return table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank)) / float(cutoff)
+
+
+P = define(_P)

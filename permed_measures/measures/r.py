@@ -1,0 +1,36 @@
+"""Recall at k."""
+
+import ir_measures
+
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
+
+
+class _R(StandardMeasure):
+    r"""Relevant documents in the top k, divided by all relevant ones.
+
+    .. math:: \frac{|\{i \le k : g_i \ge rel\}|}{R}
+
+    Some call Recall@k what is Success@k here: whether any relevant document is in the top k.
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "R@5").means   # a of a and b
+    {R@5: 0.5}
+
+    Source: trec_eval 9.0.8, m_recall.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.R
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    RANX_NAME = "recall"
+    READS = Reading("recall", {"denominator": "relevant"})
+    call = staticmethod(lambda *, cutoff, **_: Call(f"recall_{cutoff}", depth=cutoff))
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        found = table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank))
+        return table.ratio(found, table.sum_judged(1, table.grade >= rel))
+
+
+R = define(_R)

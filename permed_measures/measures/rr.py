@@ -1,0 +1,35 @@
+"""Reciprocal rank."""
+
+import ir_measures
+
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, Call, Reading
+
+
+class _RR(StandardMeasure):
+    r"""1 / rank of the first relevant document.
+
+    .. math:: \max \{1 / i : i \le k,\ g_i \ge rel\}
+
+    0 where none is returned. Its mean is MRR.
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "RR").means   # a: 1/2
+    {RR: 0.5}
+
+    Source: Kantor and Voorhees, Information Retrieval 2, 2000; trec_eval 9.0.8, m_recip_rank.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.RR
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    RANX_NAME = "mrr"
+    READS = Reading("mrr")
+    call = staticmethod(lambda *, cutoff, **_: Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False))
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        return table.max_hits(1.0 / rank, (table.grade >= rel) & table.within(cutoff, rank))
+
+
+RR = define(_RR)

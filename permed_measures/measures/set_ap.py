@@ -1,0 +1,25 @@
+"""Precision times recall of the whole list."""
+
+import ir_measures
+
+from permed_measures.measures.base import JUDGED_ONLY, REL, Call, StandardMeasure, define
+
+
+class _SetAP(StandardMeasure):
+    r"""SetP times SetR.
+
+    .. math:: \frac{|\{i \le n : g_i \ge rel\}|^2}{n R}
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetAP").means   # 1/3 · 1/2
+    {SetAP: 0.16666666666666666}
+
+    Source: trec_eval 9.0.8, m_set_map.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.SetAP
+    SUPPORTED_PARAMS = {"rel": REL, "judged_only": JUDGED_ONLY}
+    call = staticmethod(lambda **_: Call("set_map", counts_returned=True))
+
+
+SetAP = define(_SetAP)

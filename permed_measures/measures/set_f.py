@@ -1,0 +1,35 @@
+"""F-measure of the whole list."""
+
+import ir_measures
+
+from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, StandardMeasure, define, digits
+
+
+class _SetF(StandardMeasure):
+    r"""The harmonic mean of SetP and SetR, weighted: (1 + beta) P R / (beta P + R), where beta is not squared.
+
+    .. math:: \frac{(1 + \beta) P R}{\beta P + R}
+
+    P is SetP and R is SetR; as in trec_eval, beta is not squared, so that the F_2 of most books is SetF(beta=4.0).
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetF").means   # 2 PR / (P + R)
+    {SetF: 0.4}
+
+    Source: trec_eval 9.0.8, m_set_F.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.SetF
+    SUPPORTED_PARAMS = {
+        "rel": REL,
+        "beta": Param("number", default=1.0, low=0, desc="how much more recall weighs than precision"),
+        "judged_only": JUDGED_ONLY,
+    }
+    PRETTY_NAME = "Set F"
+
+    @staticmethod
+    def call(*, beta: float, **_: object) -> Call:
+        return Call("set_F" if beta == 1 else f"set_F_{digits(beta)}", answer="set_F", counts_returned=True)
+
+
+SetF = define(_SetF)

@@ -1,0 +1,31 @@
+"""Precision of the whole list."""
+
+import ir_measures
+
+from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, StandardMeasure, define
+
+
+class _SetP(StandardMeasure):
+    r"""Relevant documents returned, divided by all returned.
+
+    .. math:: \frac{|\{i \le n : g_i \ge rel\}|}{n}
+
+    With ``relative=True`` n is at most R, the number of all relevant documents.
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetP(relative=True)").means   # 1 of 2
+    {SetP(relative=True): 0.5}
+
+    Source: trec_eval 9.0.8, m_set_P.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.SetP
+    SUPPORTED_PARAMS = {
+        "rel": REL,
+        "relative": Param("flag", default=False, desc="divide by no more than the number of all relevant documents"),
+        "judged_only": JUDGED_ONLY,
+    }
+    call = staticmethod(lambda *, relative, **_: Call("set_relative_P" if relative else "set_P", counts_returned=True))
+
+
+SetP = define(_SetP)

@@ -1,0 +1,35 @@
+"""Success at k."""
+
+import ir_measures
+
+from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
+
+
+class _Success(StandardMeasure):
+    r"""1 if a relevant document is in the top k, else 0.
+
+    .. math:: [\exists i \le k : g_i \ge rel]
+
+    Some call it Recall@k. Coverage is the same, also of the whole list.
+
+    >>> from permed_measures import evaluate
+    >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "Success@1").means   # c is not relevant
+    {Success@1: 0.0}
+
+    Source: trec_eval 9.0.8, m_success.c, through pytrec_eval.
+    """
+
+    HOST_MEASURE = ir_measures.Success
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    RANX_NAME = "hit_rate"
+    READS = Reading("hit")
+    call = staticmethod(lambda *, cutoff, **_: Call(f"success_{cutoff}", depth=cutoff, needs_missed=False))
+
+    @staticmethod
+    def expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
+        rank = table.ranks(judged_only=judged_only)
+        return table.any_hit((table.grade >= rel) & table.within(cutoff, rank))
+
+
+Success = define(_Success)
