@@ -296,7 +296,12 @@ MUTATIONS = (
         "ndcg: linear gain of negative grades", "measures/ndcg.py", _DISCOUNT, _DISCOUNT.replace(" if grade > 0", "")
     ),
     Mutation("ndcg: judged_only forgotten", "measures/ndcg.py", "ranking = ranking.judged_only()", "pass"),
-    Mutation("ndcg: gains forgotten", "measures/ndcg.py", "ranking = ranking.mapped(gains)", "pass"),
+    Mutation(
+        "ndcg: gains forgotten in the list",
+        "ranking.py",
+        "ranked = [(rank, gains.get(grade, grade)) for rank, grade in self.ranked]",
+        "ranked = self.ranked",
+    ),
     # the delegate
     Mutation(
         "delegate: > for >= on float grades",
@@ -455,7 +460,11 @@ MUTATIONS = (
     _in("explain", "negative grades judged", "explanation/orders.py", "grade if grade >= 0 else np.nan", "grade"),
     # the readers of large files
     _in(
-        "large_numpy", "ties ascending", "files/blocks.py", "reverse=True)[:depth]", "key=lambda hit: -hit[0])[:depth]"
+        "large_numpy",
+        "ties ascending",
+        "files/blocks.py",
+        "(found[start:stop], reverse=True)",
+        "(found[start:stop], key=lambda hit: -hit[0])",
     ),
     _in("large_numpy", "64-bit scores", "files/blocks.py", "scores.astype(order).tolist()", "scores.tolist()"),
     _in(

@@ -194,9 +194,15 @@ def test_a_worker_dies_in_the_middle_and_the_values_are_right(processes, tmp_pat
         workers[name] = Process(processes, command, tmp_path / f"worker {name}.log", env)
 
     arguments = [url, json.dumps(conf(tmp_path)), str(tmp_path), MEASURES]
-    driver = Process(processes, [sys.executable, "-c", DRIVER, *arguments], tmp_path / "driver.log", env)
-    _, application, ui = until(lambda: driver.said(r"^application (\S+) (\S+)$"), driver).group(0, 1, 2)
-    stage = until(lambda: half_done(ui, application), driver)
+    stage = None
+    for attempt in range(5):  # on a busy machine the job may be over before anybody sees it half done
+        driver = Process(processes, [sys.executable, "-c", DRIVER, *arguments], tmp_path / f"driver {attempt}.log", env)
+        _, application, ui = until(lambda: driver.said(r"^application (\S+) (\S+)$"), driver).group(0, 1, 2)  # noqa: B023  (called here)
+        with suppress(ConnectionError):
+            stage = until(lambda: half_done(ui, application), driver)  # noqa: B023  (called here)
+            break
+        assert driver.popen.wait(SECONDS) == 0, driver.log.read_text(errors="replace")[-3000:]
+    assert stage is not None
     assert workers["one"].kill() == -signal.SIGKILL
     assert driver.popen.wait(SECONDS) == 0, driver.log.read_text(errors="replace")[-3000:]
 
