@@ -37,7 +37,7 @@ def delegates(measure: Measure) -> bool:
 def _calls(measures: Iterable[Measure]) -> list[tuple[RankingMeasure, Call]]:
     """Return what is declared of delegated measures, and what pytrec_eval is asked for each."""
     known = [found for found in map(declared, measures) if found is not None]
-    return [(found, found.asked) for found in known if found.asked is not None]
+    return [(found, call) for found in known if (call := found.asked) is not None]
 
 
 def zero_without_hits(measures: Iterable[Measure]) -> bool:

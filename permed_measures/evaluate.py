@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import ir_measures
 from ir_measures import Measure, Metric
 
-from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
+from permed_measures.delegate import deepest, delegate, zero_without_hits
 from permed_measures.errors import InputError, ParamError, require
 from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
-from permed_measures.measures import declared, own, parse_all
+from permed_measures.measures import declared, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
@@ -40,16 +40,16 @@ class Plan:
         self.measures = list(measures)
         bound = [_with_rel(measure, min_relevance) for measure in measures]
         self.by_kernel: dict[int, RankingMeasure] = {}
-        self.by_delegate: dict[int, Measure] = {}
+        self.by_delegate: dict[int, RankingMeasure] = {}
         self.by_ir_measures: dict[int, Measure] = {}
         for index, measure in enumerate(bound):
-            ours = own(measure)
-            if delegates(measure):
-                self.by_delegate[index] = measure
-            elif ours is not None:
-                self.by_kernel[index] = ours
-            else:
+            known = declared(measure)
+            if known is None:
                 self.by_ir_measures[index] = measure
+            elif not isinstance(measure, RankingMeasure) and known.asked is not None:
+                self.by_delegate[index] = known
+            else:
+                self.by_kernel[index] = known
         self.depth = self._depth()
 
     def _depth(self) -> int | None:
@@ -124,9 +124,7 @@ class Plan:
 
     def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
         for index, measure in {**self.by_kernel, **self.by_delegate}.items():
-            known = declared(measure)
-            if known is not None:
-                known.checked(columns[index])
+            measure.checked(columns[index])
         return columns
 
 

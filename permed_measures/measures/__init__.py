@@ -229,6 +229,8 @@ def trec_named(name: str) -> dict[str, RankingMeasure]:
     ({'gwmap_cut_5': GWAP@5, 'gwmap_cut_10': GWAP@10}, {'rbp_0.70': RBP(p=0.7)}, {'unj_5': Unjudged@5})
     """
     for measure, host in host_names().values():
+        if not name.startswith(host.name):
+            continue
         at = measure.SUPPORTED_PARAMS.get(host.at)
         if name == host.name and not host.numbers:
             return {name: type(measure)(**host.params)}
@@ -273,6 +275,8 @@ def checked(measure: Measure) -> Measure:
 
     ir_measures itself asserts them on use, accepts a cut-off of 0, and rejects ``rel=7.5``, which we compute.
     """
+    if isinstance(measure, RankingMeasure):
+        return _with_all_needed(measure)
     for name, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS.get(name)
         if info is None:
