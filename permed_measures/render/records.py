@@ -1,0 +1,34 @@
+"""Tables for programs: CSV, JSON and JSON Lines, every number whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from permed_measures.render.document import Table, plain
+
+
+def table_csv(table: Table) -> str:
+    """Return CSV; what is missing is an empty field."""
+    import csv  # noqa: PLC0415  (most people read tables)
+    import io  # noqa: PLC0415  (likewise)
+
+    lines = io.StringIO(newline="")
+    rows = csv.writer(lines, lineterminator="\n")
+    rows.writerow(table.heads)
+    rows.writerows([[_field(plain(value)) for value in row] for row in table.rows])
+    return lines.getvalue()
+
+
+def _field(value: str | float | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else repr(value)
+
+
+def as_json(record: Any) -> str:  # noqa: ANN401  (whatever JSON holds)
+    """Return JSON as every result and command writes it."""
+    return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def table_jsonl(table: Table) -> str:
+    """Return one JSON object per row."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in table.records())
