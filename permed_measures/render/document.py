@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value that stands out: the best of its column, or one with the mark of a shown difference."""
+    """A value that people see in words of its own, as the best of its column, or with the mark of a difference."""
 
     value: str | float | None
+    shown: str = ""
     best: bool = False
     marked: bool = False
 
@@ -34,22 +36,30 @@ class Table:
     places: int = 4
     name: str = ""
     """Its id in a page."""
+    flow: bool = False
+    """In plain text, texts are beside the numbers where there is room, else below one another."""
 
     def cells(self) -> list[list[Cell]]:
-        """Return every cell as a text that people read."""
+        """Return every cell as people read it."""
         return [[self._shown(value if isinstance(value, Cell) else Cell(value)) for value in row] for row in self.rows]
 
     def _shown(self, cell: Cell) -> Cell:
-        if cell.value is None:
-            return Cell(NONE, cell.best, cell.marked)
-        shown = f"{cell.value:.{self.places}f}" if isinstance(cell.value, float) else str(cell.value)
-        return Cell(shown, cell.best, cell.marked)
+        if cell.shown:
+            shown = cell.shown
+        elif cell.value is None:
+            shown = NONE
+        elif isinstance(cell.value, float):
+            shown = f"{round(cell.value, self.places) + 0.0:.{self.places}f}"  # not -0.0000
+        else:
+            shown = str(cell.value)
+        return Cell(cell.value, shown, cell.best, cell.marked)
 
     def right(self) -> list[bool]:
         """Tell of each column whether it is aligned right, as numbers are."""
+        columns = range(len(self.heads))
         if self.left is not None:
-            return [place >= self.left for place in range(len(self.heads))]
-        return [any(isinstance(plain(row[place]), (int, float)) for row in self.rows) for place in range(len(self.heads))]
+            return [place >= self.left for place in columns]
+        return [any(isinstance(plain(row[place]), (int, float)) for row in self.rows) for place in columns]
 
     def records(self) -> list[dict[str, str | float | None]]:
         """Return one dict per row, every number whole."""
@@ -71,12 +81,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class Figure:
-    """An SVG plot, for pages only."""
+    """An SVG plot, for pages only; ``below`` is a sentence, ``legend`` is HTML."""
 
     svg: str
     caption: str = ""
+    below: str = ""
     legend: str = ""
-    """HTML below the plot."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +101,19 @@ Block = Table | Lines | Figure | Html
 
 @dataclass(frozen=True)
 class Section:
-    """Some blocks under a heading; ``name`` is its id in a page, ``only_page`` leaves it out everywhere else."""
+    """Some blocks under a heading: the title, else that of the first table; ``name`` is its id in a page."""
 
     title: str
     blocks: Sequence[Block]
     name: str = ""
-    only_page: bool = False
+    on: Literal["all", "page", "text"] = "all"
+    """Where it is shown: 'text' is whatever is no page."""
+
+    @property
+    def heading(self) -> str:
+        """What is above it, where the first table does not say it itself."""
+        first = self.blocks[0] if self.blocks else None
+        return "" if isinstance(first, Table) and first.title else self.title
 
 
 @dataclass(frozen=True)
@@ -107,9 +124,20 @@ class Document:
     summary: str
     sections: Sequence[Section]
     style: str = ""
-    scripts: Sequence[str] = field(default=())
+    scripts: Sequence[str] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What the scripts of a page read, by id."""
+
+    def shown(self, on: Literal["page", "text"]) -> list[Section]:
+        """Return the sections of a page, or of all other formats."""
+        return [section for section in self.sections if section.on in ("all", on)]
 
     @property
     def tables(self) -> list[Table]:
-        """All tables, in order."""
-        return [block for section in self.sections for block in section.blocks if isinstance(block, Table)]
+        """The tables that every format has."""
+        return [block for section in self.shown("text") for block in section.blocks if isinstance(block, Table)]
+
+
+def of_table(table: Table) -> Document:
+    """Return a document that is one table."""
+    return Document("", "", [Section("", [table])])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from permed_measures.render.document import Cell, Document, Table
+from permed_measures.render.document import NONE, Cell, Document, Table
+from permed_measures.render.markdown import one_line
 
-PREAMBLE = "% \\usepackage{booktabs}\n"
-
+_PREAMBLE = "% \\usepackage{booktabs}\n"
 _ESCAPED = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -14,7 +14,7 @@ _ESCAPED = {
     ">": r"\textgreater{}",
     "[": "{[}",  # after a line's end LaTeX reads [ and * as options of it
     "*": "{*}",
-    "–": "--",  # noqa: RUF001  (an en dash)
+    NONE: "--",
     **{char: "\\" + char for char in "&%$#_{}"},
 }
 
@@ -25,7 +25,7 @@ def latex_text(line: str) -> str:
     >>> print(latex_text("no_long: 5% [k]"))
     no\_long: 5\% {[}k]
     """
-    return "".join(_ESCAPED.get(char, char) for char in " ".join(line.split()))
+    return "".join(_ESCAPED.get(char, char) for char in one_line(line))
 
 
 def table_latex(table: Table) -> str:
@@ -35,7 +35,7 @@ def table_latex(table: Table) -> str:
     lines += [r"\midrule", *(" & ".join(map(_cell, row)) + r" \\" for row in table.cells())]
     lines += [r"\bottomrule", r"\end{tabular}"]
     if not table.title:
-        return "\n".join([*lines, *(f"% {' '.join(line.split())}" for line in table.below)]) + "\n"
+        return "\n".join([*lines, *(f"% {one_line(line)}" for line in table.below)]) + "\n"
     if table.below:
         notes = r" \\".join(f"\n{latex_text(line)}" for line in table.below)
         lines.append(rf"\par\smallskip\footnotesize\raggedright{notes}")
@@ -44,10 +44,10 @@ def table_latex(table: Table) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    shown = latex_text(str(cell.value))
+    shown = latex_text(cell.shown)
     return (rf"\textbf{{{shown}}}" if cell.best else shown) + ("$^{*}$" if cell.marked else "")
 
 
 def latex(document: Document) -> str:
     """Return the tables of the document."""
-    return PREAMBLE + "\n".join(map(table_latex, document.tables))
+    return _PREAMBLE + "\n".join(map(table_latex, document.tables))

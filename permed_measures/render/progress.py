@@ -6,8 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
-from permed_measures.errors import require
+from permed_measures.errors import visible
 
 _REFRESH_S = 0.2
 
@@ -17,28 +18,26 @@ Step = Callable[[str, float], None]
 
 @contextmanager
 def progress(what: str, *, shown: bool = True) -> Iterator[Step]:
-    """Give a function to call after every step; nothing is drawn unless standard error is a terminal.
+    """Give a function to call after every step; nothing is drawn unless standard error is a terminal, and with rich.
 
     It draws only between steps, never from a thread of its own: a bar must not slow down what is being timed.
     """
-    if not shown or not sys.stderr.isatty():
+    if not shown or not sys.stderr.isatty() or find_spec("rich") is None:
         yield lambda _, __: None
         return
-    rich_progress = require("rich.progress", extra="cli")
-    console = require("rich.console", extra="cli").Console(stderr=True)
-    drawn = 0.0
-    with rich_progress.Progress(console=console, auto_refresh=False, transient=True) as bar:
-        task = bar.add_task(_literal(what), total=1.0)
+    from rich.console import Console  # noqa: PLC0415  (only on a terminal)
+    from rich.markup import escape  # noqa: PLC0415  (only on a terminal)
+    from rich.progress import Progress  # noqa: PLC0415  (only on a terminal)
+
+    with Progress(console=Console(stderr=True), auto_refresh=False, transient=True) as bar:
+        task = bar.add_task(escape(visible(what)), total=1.0)
+        bar.refresh()
+        drawn = 0.0
 
         def step(doing: str, share: float) -> None:
             nonlocal drawn
-            bar.update(task, description=_literal(doing), completed=share)
-            if time.monotonic() - drawn > _REFRESH_S:
-                bar.refresh()
+            if share >= 1 or time.monotonic() - drawn > _REFRESH_S:
+                bar.update(task, description=escape(visible(doing)), completed=share, refresh=True)
                 drawn = time.monotonic()
 
         yield step
-
-
-def _literal(text: str) -> str:
-    return text.replace("[", r"\[")

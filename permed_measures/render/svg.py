@@ -80,7 +80,7 @@ def axis(
     return parts
 
 
-def name(text: str, x: float, y: float, longest: int) -> str:
+def row_name(text: str, x: float, y: float, longest: int) -> str:
     """Write the name of a row, cut where it is long, and whole in its tooltip."""
     shown = text if len(text) <= longest else text[: longest - 1] + "…"
     return f'<text class="name" x="{x:g}" y="{y + 4:.1f}">{escape(shown)}<title>{escape(text)}</title></text>'

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
-from permed_measures.render.document import Block, Document, Lines, Table
+from permed_measures.errors import visible
+from permed_measures.render.document import Block, Document, Lines, Section, Table
+
+_WIDTH = 118
+"""Of a table whose texts flow."""
 
 
 def terminal_width(line: str) -> int:
@@ -14,6 +19,8 @@ def terminal_width(line: str) -> int:
     >>> terminal_width("P@1"), terminal_width("检索")
     (3, 4)
     """
+    if line.isascii():
+        return len(line)
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line
     )
@@ -23,36 +30,57 @@ def table_text(table: Table) -> str:
     """Align the columns; what is marked has a star."""
     cells = table.cells()
     marked = [any(row[place].marked for row in cells) for place in range(len(table.heads))]
-    lines = [[head + " " * marks for head, marks in zip(table.heads, marked, strict=True)]]
+    lines = [[visible(head) + " " * marks for head, marks in zip(table.heads, marked, strict=True)]]
     for row in cells:
-        lines.append([f"{c.value}{'*' if c.marked else ' ' * marks}" for c, marks in zip(row, marked, strict=True)])
+        ends = ["*" if cell.marked else " " * marks for cell, marks in zip(row, marked, strict=True)]
+        lines.append([visible(cell.shown) + end for cell, end in zip(row, ends, strict=True)])
+    laid_out = _flowing(lines, table.right()) if table.flow else _aligned(lines, table.right())
+    title = [visible(table.title), ""] if table.title else []
+    below = ["", *map(visible, table.below)] if table.below else []
+    return "\n".join([*title, *laid_out, *below])
+
+
+def _aligned(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:
     widths = [max(map(terminal_width, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    title = [table.title, ""] if table.title else []
-    below = ["", *table.below] if table.below else []
-    return "\n".join([*title, *(_aligned(line, widths, table.right()) for line in lines), *below])
+    for line in (lines[0], ["-" * width for width in widths], *lines[1:]):
+        cells = []
+        for cell, width, is_right in zip(line, widths, right, strict=True):
+            spaces = " " * (width - terminal_width(cell))
+            cells.append(spaces + cell if is_right else cell + spaces)
+        yield "  ".join(cells).rstrip()
 
 
-def _aligned(line: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    cells = []
-    for cell, width, is_right in zip(line, widths, right, strict=True):
-        spaces = " " * (width - terminal_width(cell))
-        cells.append(spaces + cell if is_right else cell + spaces)
-    return "  ".join(cells).rstrip()
+def _flowing(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:
+    """Lay out the numbers, and beside them the texts; empty columns are left out."""
+    used = [place for place in range(len(right)) if any(line[place] for line in lines[1:])]
+    numbers, texts = ([place for place in used if right[place] == wanted] for wanted in (True, False))
+    widths = {place: max(len(line[place]) for line in lines) for place in numbers}
+    room = _WIDTH - sum(widths.values()) - 2 * len(numbers)
+    for line in lines:
+        shown = "".join(f"{line[place]:>{widths[place]}}  " for place in numbers)
+        said = [line[place] for place in texts if line[place]]
+        joined = " · ".join(said)
+        whole = [joined] if len(joined) <= room else said
+        for count, part in enumerate(piece for item in whole for piece in wrap(item, room)):
+            yield f"{shown if count == 0 else ' ' * len(shown)}{part}"
 
 
 def text(document: Document) -> str:
     """Return the document; plots are for pages."""
-    blocks = [part for part in (f"{document.title}\n{document.summary}".strip(),) if part]
-    for section in document.sections:
-        inside = [] if section.only_page else [part for part in map(_block, section.blocks) if part]
-        if inside:
-            blocks.append("\n".join([section.title, *inside[:1]]) if section.title else inside[0])
-            blocks += inside[1:]
-    return "\n\n".join(blocks) + "\n"
+    head = "\n".join(map(visible, filter(None, (document.title, document.summary))))
+    blocks = [head, *(block for section in document.shown("text") for block in _blocks(section))]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _blocks(section: Section) -> list[str]:
+    inside = [*filter(None, map(_block, section.blocks))]
+    if inside and section.heading:
+        space = "\n" if isinstance(section.blocks[0], Table) else ""
+        inside[0] = f"{visible(section.heading)}\n{space}{inside[0]}"
+    return inside
 
 
 def _block(block: Block) -> str:
     if isinstance(block, Table):
         return table_text(block)
-    return "\n".join(f"{block.mark}{line}" for line in block.lines) if isinstance(block, Lines) else ""
+    return "\n".join(block.mark + visible(line) for line in block.lines) if isinstance(block, Lines) else ""
