@@ -125,7 +125,9 @@ def test_a_script_is_allowed_by_its_hash_only():
 
 def test_texts_flow_below_one_another_where_they_are_too_wide():
     long = " ".join(["word"] * 30)
-    table = Table(["value", "what", "who", "empty"], [[0.5, "short", "both", ""], [0.25, long, "second", ""]], flow=True)
+    table = Table(
+        ["value", "what", "who", "empty"], [[0.5, "short", "both", ""], [0.25, long, "second", ""]], flow=True
+    )
     assert text(of_table(table)).split("\n") == [
         " value  what · who",
         "0.5000  short · both",

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from permed_measures.cli._tables import form_for
+from permed_measures.cli._formats import form_for
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.files import by_suffix, formatted
 from permed_measures.files.output import write_or_print, write_whole

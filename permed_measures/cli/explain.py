@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from permed_measures.cli._formats import format_options, qrels_in, run_in
-from permed_measures.cli._tables import form_for
+from permed_measures.cli._formats import form_for, format_options, qrels_in, run_in
 
 FORMATS = ("text", "markdown", "json", "html")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from permed_measures.cli._tables import form_for
+from permed_measures.cli._formats import form_for
 from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print
 from permed_measures.serving.cost import Cost

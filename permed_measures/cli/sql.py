@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import click
 
 from permed_measures import tables
-from permed_measures.cli._formats import column_options, order_option
-from permed_measures.cli._tables import form_for
+from permed_measures.cli._formats import column_options, form_for, order_option
 from permed_measures.files.output import write_or_print
 from permed_measures.profiles import PROFILES, QUERY_SETS
 from permed_measures.ranking import Order

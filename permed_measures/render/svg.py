@@ -31,6 +31,7 @@ class Scale:
         return cls(max(low - room, floor), high + room, start, end)
 
     def __call__(self, value: float) -> float:
+        """Return the place of a number."""
         if self.is_log:
             share = math.log(value / self.low) / math.log(self.high / self.low)
         else:

@@ -1,19 +1,18 @@
-"""The report for programs: CSV and JSON, every number unrounded, null or an empty field where there is none."""
+"""A comparison for programs: a table and a record, every number unrounded, None where there is none."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from typing import Any
 
 from ir_measures import Measure
 
-from permed_measures.comparison import Change, Comparison, Table
+from permed_measures.comparison import Change, Comparison
+from permed_measures.comparison import Table as Part
 from permed_measures.comparison.report import words
 from permed_measures.definitions import definition
+from permed_measures.render.document import Table
 
-_CSV_FIELDS = (
+_FIELDS = (
     "group",
     "run",
     "description",
@@ -42,19 +41,18 @@ _CSV_FIELDS = (
 )
 
 
-def as_csv(comparison: Comparison) -> str:
-    """Return one line per table, measure and run, the baseline's too."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, _CSV_FIELDS, lineterminator="\n")
-    writer.writeheader()
-    for table in comparison.tables:
-        for measure in comparison.measures:
-            for run in comparison.names:
-                writer.writerow(_line(comparison, table, run, measure))
-    return file.getvalue()
+def as_table(comparison: Comparison) -> Table:
+    """Return one row per table, measure and run, the baseline's too."""
+    lines = [
+        _line(comparison, part, run, measure)
+        for part in comparison.tables
+        for measure in comparison.measures
+        for run in comparison.names
+    ]
+    return Table(_FIELDS, [[line.get(field) for field in _FIELDS] for line in lines])
 
 
-def _line(comparison: Comparison, table: Table, run: str, measure: Measure) -> dict[str, Any]:
+def _line(comparison: Comparison, table: Part, run: str, measure: Measure) -> dict[str, Any]:
     mean = table.means[run, measure]
     low, high = mean.interval or (None, None)
     line: dict[str, Any] = {
@@ -90,13 +88,8 @@ def _line(comparison: Comparison, table: Table, run: str, measure: Measure) -> d
     }
 
 
-def as_json(comparison: Comparison) -> str:
-    """Return one JSON object."""
-    return json.dumps(as_dict(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def as_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return what :func:`as_json` writes."""
+    """Return all of it for JSON."""
     return {
         "baseline": comparison.baseline,
         "runs": [{"name": name, "description": comparison.descriptions.get(name)} for name in comparison.names],
@@ -124,7 +117,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _table(comparison: Comparison, table: Table) -> dict[str, Any]:
+def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
     means = [
         {
             "measure": label,
