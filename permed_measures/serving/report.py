@@ -271,12 +271,11 @@ def _figures(latencies: Mapping[str, Latency]) -> list[Figure]:
     answered = {name: latency for name, latency in latencies.items() if latency.answered}
     if not answered:
         return []
-    figures = [
-        Figure(plots.distribution(answered), "Share of calls answered within a time", legend=plots.legend(answered))
-    ]
+    title = "Share of calls answered within a time"
+    drawn = [Figure(plots.distribution(answered), title, legend=plots.legend(answered))]
     for colour, (name, latency) in enumerate(answered.items(), 1):
-        figures.append(Figure(plots.histogram(name, latency, colour), f"{name}: number of calls by latency"))
-    return figures
+        drawn.append(Figure(plots.histogram(name, latency, colour), f"{name}: number of calls by latency"))
+    return drawn
 
 
 def rerank_table(report: RerankReport) -> Table:

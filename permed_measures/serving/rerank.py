@@ -177,9 +177,8 @@ class _Collected:
         """What is odd about the answers."""
         notes = []
         if self._changed:
-            notes.append(
-                f"the rankings of {queries(len(self._changed))} differ between repeats; the first ones are evaluated"
-            )
+            changed = queries(len(self._changed))
+            notes.append(f"the rankings of {changed} differ between repeats; the first ones are evaluated")
         if self.run and self._places:
             notes.append(
                 "every answer holds the numbers 0 to n - 1, each once, and was read as scores; if they are the places "
