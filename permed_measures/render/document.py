@@ -77,6 +77,8 @@ class Lines:
 
     lines: Sequence[str]
     mark: str = ""
+    flow: bool = False
+    """In plain text, long ones are broken."""
 
 
 @dataclass(frozen=True)

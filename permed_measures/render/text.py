@@ -67,20 +67,25 @@ def _flowing(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:
 
 def text(document: Document) -> str:
     """Return the document; plots are for pages."""
-    head = "\n".join(map(visible, filter(None, (document.title, document.summary))))
+    head = "\n".join([visible(document.title), *wrap(visible(document.summary), _WIDTH)]).strip("\n")
     blocks = [head, *(block for section in document.shown("text") for block in _blocks(section))]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def _blocks(section: Section) -> list[str]:
-    inside = [*filter(None, map(_block, section.blocks))]
+    inside = [(block, shown) for block in section.blocks if (shown := _block(block))]
     if inside and section.heading:
-        space = "\n" if isinstance(section.blocks[0], Table) else ""
-        inside[0] = f"{visible(section.heading)}\n{space}{inside[0]}"
-    return inside
+        space = "\n" if isinstance(inside[0][0], Table) else ""
+        return [f"{visible(section.heading)}\n{space}{inside[0][1]}", *(shown for _, shown in inside[1:])]
+    return [shown for _, shown in inside]
 
 
 def _block(block: Block) -> str:
     if isinstance(block, Table):
         return table_text(block)
-    return "\n".join(block.mark + visible(line) for line in block.lines) if isinstance(block, Lines) else ""
+    if not isinstance(block, Lines):
+        return ""
+    lines = [block.mark + visible(line) for line in block.lines]
+    if block.flow:
+        lines = [part for line in lines for part in wrap(line, _WIDTH, subsequent_indent=" " * len(block.mark))]
+    return "\n".join(lines)
