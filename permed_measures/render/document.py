@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
+from permed_measures.render.words import NONE
 
 
 @dataclass(frozen=True)

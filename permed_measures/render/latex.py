@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from permed_measures.render.document import NONE, Cell, Document, Table
+from permed_measures.render.document import Cell, Document, Table
 from permed_measures.render.markdown import one_line
+from permed_measures.render.words import NONE
 
 _PREAMBLE = "% \\usepackage{booktabs}\n"
 _ESCAPED = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from permed_measures.render.document import NONE
+NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
 
 
 def number(value: float | None, decimals: int = 4) -> str:

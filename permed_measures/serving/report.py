@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from permed_measures.render.document import NONE, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.document import Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
-from permed_measures.render.words import number, percent, queries
+from permed_measures.render.words import NONE, number, percent, queries
 from permed_measures.serving import plots
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.summary import ServingSummary

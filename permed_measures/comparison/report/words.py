@@ -7,8 +7,7 @@ from ir_measures import Measure
 from permed_measures.comparison import Change, Comparison, p_imp
 from permed_measures.comparison.significance import POWER, Interval
 from permed_measures.definitions import definition
-from permed_measures.render.document import NONE
-from permed_measures.render.words import counted, number, p_is, percent, queries, signed
+from permed_measures.render.words import NONE, counted, number, p_is, percent, queries, signed
 
 TEST_NAMES = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test", "randomization": "randomization test"}
 SHORT_TEST_NAMES = {"t": "t", "wilcoxon": "Wilcoxon", "randomization": "rand."}
