@@ -13,8 +13,8 @@ import random
 import time
 
 from permed_measures import evaluate, explain
-from permed_measures.explanation.family import Values
-from permed_measures.explanation.lists import Lists
+from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.values import Values
 
 
 def make(num_queries: int, depth: int, kind: str) -> tuple[dict, dict]:

@@ -20,9 +20,9 @@ from compat.tables import TABLES
 from permed_measures import ParamError, evaluate
 from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
-from permed_measures.explanation.family import Values as ByConvention
-from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.names import convention_of
+from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.values import Values as ByConvention
 from permed_measures.files import large as large_runs
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
 from permed_measures.hosts.ranx import install, ranx_qrels, ranx_run, uninstall

@@ -431,33 +431,33 @@ MUTATIONS = (
     _in(
         "explain",
         "the last rank left out",
-        "explanation/family.py",
+        "explanation/values.py",
         "relevant & (order.rank <=",
         "relevant & (order.rank <",
     ),
     _in(
         "explain",
         "discount",
-        "explanation/family.py",
+        "explanation/values.py",
         "np.log2(order.rank[inside] + 1)",
         "np.log2(order.rank[inside] + 2)",
     ),
     _in(
         "explain",
         "ideal not cut",
-        "explanation/family.py",
+        "explanation/values.py",
         'self.depth if ideal == "judged" else',
         "math.inf if True else",
     ),
     _in(
         "explain",
         "recall levels as trec_eval 10.0",
-        "explanation/family.py",
+        "explanation/values.py",
         "np.trunc(level + 0.9)",
         "_rounded(level)",
     ),
-    _in("explain", "64-bit scores", "explanation/lists.py", "if precision == 32:", "if precision == 99:"),
-    _in("explain", "negative grades judged", "explanation/lists.py", "grade if grade >= 0 else np.nan", "grade"),
+    _in("explain", "64-bit scores", "explanation/orders.py", "if precision == 32:", "if precision == 99:"),
+    _in("explain", "negative grades judged", "explanation/orders.py", "grade if grade >= 0 else np.nan", "grade"),
     # the readers of large files
     _in(
         "large_numpy", "ties ascending", "files/blocks.py", "reverse=True)[:depth]", "key=lambda hit: -hit[0])[:depth]"

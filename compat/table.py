@@ -13,6 +13,8 @@ from compat.corpora.real import FOLDER
 from compat.differences import DIFFERENCES, expected
 from compat.hosts import HOSTS
 from compat.mutations import MUTATIONS
+from compat.stub import STUB
+from compat.stub import make as make_stub
 from permed_measures.files.output import write_whole
 from permed_measures.verification.references import REFERENCES, TOLERANCE
 
@@ -157,7 +159,9 @@ def _corpora(found: list[Outcome]) -> list[str]:
 
 
 def main() -> int:
-    """Print the page, or write it."""
+    """Print the page, or write it, and with it the stub of the public names."""
+    if sys.argv[1:] == ["--write"]:
+        write_whole(STUB, make_stub())
     missing = missing_here()
     if missing:
         print(f"the table needs every reference, host and corpus: {missing}", file=sys.stderr)

@@ -24,9 +24,9 @@ from compat.corpora import CORPORA
 from compat.corpora.corpus import Corpus, Grid
 from compat.corpora.real import FOLDER
 from permed_measures.explanation.conventions import FAMILIES, Convention, base_of
-from permed_measures.explanation.family import Values
-from permed_measures.explanation.lists import Lists
+from permed_measures.explanation.orders import Lists
 from permed_measures.explanation.tools import TOOLS, Tool
+from permed_measures.explanation.values import Values
 from permed_measures.verification.references.reference import has_near_ties, has_ties, trec_order
 
 CUTOFFS = (1, 5, 10)

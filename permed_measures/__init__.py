@@ -4,8 +4,12 @@ Importing the package makes ir_measures know its measures. Nothing heavy is load
 imported when it is first asked for.
 """
 
+import sys
+import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import permed_measures.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
 from permed_measures.errors import HostError, InputError, ParamError
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
     from permed_measures.explanation import Explanation, explain
     from permed_measures.files import read_qrels, read_run
+    from permed_measures.gating import Gate, gate
     from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
     from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
     from permed_measures.hosts.pytrec_eval import uninstall as uninstall_pytrec_eval
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
     from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
+    from permed_measures.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -36,6 +42,7 @@ __all__ = [
     "Coverage",
     "Evaluation",
     "Explanation",
+    "Gate",
     "HostError",
     "InputError",
     "ListAP",
@@ -44,10 +51,12 @@ __all__ = [
     "Ranking",
     "RelevanceEvaluator",
     "TableFacts",
+    "Verification",
     "compare",
     "evaluate",
     "evaluate_tables",
     "explain",
+    "gate",
     "inspect_tables",
     "install_pytrec_eval",
     "install_ranx",
@@ -66,16 +75,20 @@ __all__ = [
     "to_sql",
     "uninstall_pytrec_eval",
     "uninstall_ranx",
+    "verify",
 ]
 
 _LATER = {
     "Comparison": "comparison.Comparison",
     "Explanation": "explanation.Explanation",
+    "Gate": "gating.Gate",
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
     "TableFacts": "tables.TableFacts",
+    "Verification": "verification.Verification",
     "compare": "comparison.compare",
     "evaluate_tables": "tables.evaluate_tables",
     "explain": "explanation.explain",
+    "gate": "gating.gate",
     "inspect_tables": "tables.inspect_tables",
     "install_pytrec_eval": "hosts.pytrec_eval.install",
     "install_ranx": "hosts.ranx.install",
@@ -89,6 +102,7 @@ _LATER = {
     "to_sql": "tables.to_sql",
     "uninstall_pytrec_eval": "hosts.pytrec_eval.uninstall",
     "uninstall_ranx": "hosts.ranx.uninstall",
+    "verify": "verification.verify",
 }
 """Where the names are that are imported on first use."""
 
@@ -99,6 +113,32 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (a function or class of this
         raise AttributeError(msg)
     module, _, attribute = _LATER[name].rpartition(".")
     return getattr(import_module(f"{__name__}.{module}"), attribute)
+
+
+class _Moved:
+    """Finds modules under the paths that they had in 0.1, with a warning, for one release."""
+
+    PATHS: ClassVar = {
+        f"{__name__}.{old}": f"{__name__}.ltr.{new}"
+        for old, new in (("samples", "samples"), ("softmax_ranker", "softmax_ranker"), ("leaks", "leaks"))
+    }
+
+    @classmethod
+    def find_spec(cls, name: str, *_: object) -> ModuleSpec | None:
+        return ModuleSpec(name, cls) if name in cls.PATHS else None  # type: ignore[arg-type]  # what a loader needs
+
+    @classmethod
+    def create_module(cls, spec: ModuleSpec) -> ModuleType:
+        msg = f"{spec.name} is {cls.PATHS[spec.name]} now; the old path goes with the next release"
+        warnings.warn(msg, DeprecationWarning, stacklevel=2)
+        return import_module(cls.PATHS[spec.name])
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        module.__spec__ = ModuleSpec(module.__name__, module.__loader__)  # type: ignore[arg-type]  # its own loader
+
+
+sys.meta_path.append(_Moved)
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ir_measures import Measure
 
-from permed_measures.errors import InputError
+from permed_measures.errors import HostError, InputError
 from permed_measures.measures import own
 from permed_measures.measures.base import NOT_GIVEN, RankingMeasure
 from permed_measures.ranking import Ranking
@@ -199,8 +199,20 @@ def _evaluator(qrels: dict[str, dict[str, int]], names: Sequence[str], level: in
             return extension.RelevanceEvaluator(query_relevance=qrels, measures=written, relevance_level=level)
     except (ImportError, AttributeError, TypeError):
         pass
-    # bound there to pytrec_eval's own class, which may have been replaced since
-    return import_module("permed_measures.hosts.pytrec_eval").OWN(qrels, names, relevance_level=level)
+    return own_evaluator()(qrels, names, relevance_level=level)
+
+
+def own_evaluator() -> Any:  # noqa: ANN401  (pytrec_eval's class, untyped)
+    """Return the class that pytrec_eval defines, also while another one, such as ours, is in its place."""
+    in_place = import_module("pytrec_eval").RelevanceEvaluator
+    for found in import_module("pytrec_eval_ext").RelevanceEvaluator.__subclasses__():
+        if (found.__module__, found.__qualname__) == ("pytrec_eval", "RelevanceEvaluator"):
+            return found
+    msg = (
+        f"pytrec_eval.RelevanceEvaluator was replaced by {in_place!r}, and pytrec_eval's own class is gone; use "
+        "permed_measures.install_pytrec_eval(), or import permed_measures.RelevanceEvaluator before you replace it"
+    )
+    raise HostError(msg)
 
 
 def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:

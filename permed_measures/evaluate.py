@@ -7,23 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any, cast
 
 import ir_measures
-from ir_measures import Measure, Metric, Qrel
-from ir_measures.providers import registry as provider_registry
+from ir_measures import Measure, Metric
 
 from permed_measures.delegate import deepest, delegate, delegates, zero_without_hits
 from permed_measures.errors import InputError, ParamError
-from permed_measures.inputs import Qrels, Returned, Run, as_qrels, as_run, ranking_of, subtopics_of
+from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
-from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, load_profile
+from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
+from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
-from permed_measures.ranking import order as in_order
 from permed_measures.render.result import Result
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ class Plan:
     def of_subtopics(self) -> bool:
         """Whether all measures ask for which subtopics a document is relevant."""
         theirs = self.by_ir_measures.values()
-        return len(theirs) == len(self.measures) and all(measure.NAME in _of_subtopics() for measure in theirs)
+        return len(theirs) == len(self.measures) and all(measure.NAME in of_subtopics() for measure in theirs)
 
     @property
     def deepest_cutoff(self) -> int | None:
@@ -126,7 +124,7 @@ class Plan:
             for place, value in zip(asked, values, strict=True):
                 columns[index][place] = value
         for index, measure in self.by_ir_measures.items():
-            columns[index] = _by_ir_measures(measure, qrels, cast("Run", run), query_ids, self.order)
+            columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
         return columns
 
 
@@ -161,71 +159,6 @@ def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min
             )
             raise ParamError(msg)
     return list(once)
-
-
-def _by_ir_measures(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[str], order: Order) -> list[float]:
-    """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
-    if measure.NAME == "Judged":  # it asks whether a document is judged, not how
-        qrels = {query_id: dict.fromkeys(grades, 0) for query_id, grades in qrels.items()}
-    judgements = _judgements_for(measure, qrels)
-    asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
-    judged: list[Qrel] = []
-    ordered = {}
-    # queries and documents by number: gdeval, which computes ERR, takes no other queries
-    for number, query_id in asked.items():
-        returned = list(_list_of(run[query_id], order))
-        names = {doc_id: f"d{n}" for n, doc_id in enumerate({**dict.fromkeys(returned), **qrels[query_id]}, 1)}
-        judged += [
-            Qrel(number, names[doc], grade, iteration) for (doc, iteration), grade in judgements[query_id].items()
-        ]
-        # above 0, as Compat takes a document that was not returned for one of score 0
-        ordered[number] = {names[doc_id]: float(len(returned) - place) for place, doc_id in enumerate(returned)}
-    try:
-        found = {asked[m.query_id]: float(m.value) for m in ir_measures.iter_calc([measure], judged, ordered)}
-    except (ValueError, AssertionError, ArithmeticError, SubprocessError) as error:
-        from permed_measures.hosts.ir_measures import refusal  # noqa: PLC0415  (only for a message)
-
-        raise ParamError(refusal(measure, error)) from error
-    return [found.get(query_id, 0.0) for query_id in query_ids]
-
-
-def _judgements_for(measure: Measure, qrels: Qrels) -> Mapping[str, Mapping[tuple[str, str], float]]:
-    """Return {query_id: {(doc_id, subtopic): grade}}, checked."""
-    judgements: Mapping[str, Mapping[tuple[str, str], float]] | None
-    if measure.NAME in _of_subtopics():
-        judgements = subtopics_of(qrels)
-    else:
-        judgements = {q: {(doc_id, "0"): grade for doc_id, grade in grades.items()} for q, grades in qrels.items()}
-    if judgements is None:
-        msg = (
-            f"{measure} asks for which subtopics a document is relevant, and these qrels tell none apart: all their "
-            "iterations are equal (the second field of TREC lines; a field or column 'iteration' or 'subtopic')"
-        )
-        raise InputError(msg)
-    highest = _HIGHEST_GRADES.get(measure.NAME, math.inf)
-    for query_id, judged in judgements.items():
-        for (doc_id, _), grade in judged.items():
-            if type(grade) is not int or grade > highest:
-                takes = "whole grades only" if type(grade) is not int else f"grades up to {highest} only"
-                msg = (
-                    f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
-                    f"which takes {takes}"
-                )
-                raise InputError(msg)
-    return judgements
-
-
-_HIGHEST_GRADES = {"ERR": 4}
-"""Where the program that computes a measure of ir_measures stops: gdeval.pl, $MAX_JUDGMENT."""
-
-
-def _of_subtopics() -> set[str]:
-    """Name the measures that look at subtopics: those of ir_measures' provider for them."""
-    return {measure.NAME for measure in provider_registry["pyndeval"].SUPPORTED_MEASURES}
-
-
-def _list_of(returned: Mapping[str, float] | Sequence[str], order: Order) -> Iterable[str]:
-    return in_order(returned, by=order) if isinstance(returned, Mapping) else returned
 
 
 def aggregate(measure: Measure, values: Sequence[float]) -> float:
@@ -306,13 +239,13 @@ class Evaluation(Result):
 
 
 def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
-    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    qrels: QrelsLike,
+    run: RunLike,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
-    queries: str | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
 ) -> Evaluation:
     """Evaluate one run against the qrels.
@@ -380,7 +313,7 @@ def with_advice(error: InputError, plan: Plan, profile: Profile | None, highest:
     return InputError(msg)
 
 
-def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  (every shape that inputs.py knows)
+def _returned(run: RunLike, qrels: Qrels, plan: Plan) -> Returned:
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
         from pathlib import Path  # noqa: PLC0415  (for those who evaluate files)
@@ -398,9 +331,9 @@ def _returned(run: Any, qrels: Qrels, plan: Plan) -> Returned:  # noqa: ANN401  
 def choose(
     measures: str | Measure | Iterable[str | Measure] | None,
     profile: str | Path | Profile | None,
-    queries: str | None,
+    queries: QuerySet | None,
     min_relevance: float | None = None,
-) -> tuple[dict[Measure, str], dict[Measure, str], Profile | None, float | None]:
+) -> tuple[dict[Measure, str], dict[Measure, QuerySet], Profile | None, float | None]:
     """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
     if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
         msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
@@ -422,7 +355,7 @@ def choose(
     return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
 
 
-def _query_ids(qrels: Qrels, run: Returned, query_sets: set[str]) -> list[str]:
+def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:
     if query_sets == {"both"}:
         query_ids = [query_id for query_id in qrels if query_id in run]
     else:

@@ -6,69 +6,53 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, SupportsFloat
 
 from permed_measures.errors import InputError
+from permed_measures.files.rows import (
+    DOC_COLUMNS,
+    GRADE_COLUMNS,
+    QUERY_COLUMNS,
+    SCORE_COLUMNS,
+    SUBTOPIC_COLUMNS,
+    Judgements,
+    SubtopicQrels,
+    Subtopics,
+    refuse_several,
+)
 from permed_measures.numbers import canonical
 from permed_measures.ranking import Order, Ranking, check_ids, rank, rank_list
 
 Qrels = dict[str, Mapping[str, float]]
 
 
-class SubtopicQrels(Qrels):
-    """Qrels whose iterations tell subtopics apart; a document has the highest grade that it has for any of them."""
-
-    def __init__(self, subtopics: Mapping[str, Mapping[tuple[str, str], Any]]) -> None:
-        super().__init__({query_id: _highest(judged) for query_id, judged in subtopics.items()})
-        self.subtopics = subtopics
-        """{query_id: {(doc_id, subtopic): grade}}"""
-
-
-class Judgements:
-    """Collects judgements that come with the subtopic each one was made for, which most files call the iteration."""
-
-    def __init__(self) -> None:
-        self._grades: dict[str, dict[tuple[str, str], Any]] = {}
-        self._seen: set[str] = set()
-
-    def add(self, query_id: str, doc_id: str, subtopic: str, grade: Any) -> bool:  # noqa: ANN401  (checked later)
-        """Take one; return False when there is one already."""
-        judged = self._grades.setdefault(query_id, {})
-        is_new = (doc_id, subtopic) not in judged
-        judged[doc_id, subtopic] = grade
-        self._seen.add(subtopic)
-        return is_new
-
-    def qrels(self) -> dict[str, Any]:
-        """Return them; where all are of one subtopic, they are plain qrels."""
-        if len(self._seen) > 1:
-            return SubtopicQrels(self._grades)
-        return {q: {doc_id: grade for (doc_id, _), grade in judged.items()} for q, judged in self._grades.items()}
-
-
-def _highest(judged: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
-    highest: dict[str, Any] = {}
-    for (doc_id, _), grade in judged.items():
-        if doc_id not in highest or grade > highest[doc_id]:
-            highest[doc_id] = grade
-    return highest
-
-
 class _Checked(Qrels):
     """Qrels that were checked: those who hold them for many runs need not check them for each."""
 
-    subtopics: Mapping[str, Mapping[tuple[str, str], float]] | None = None
+    subtopics: Subtopics | None = None
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
 Returned = Run | Mapping[str, Ranking]
 """A run, or what there is to know of it for a given set of measures."""
 
-QUERY_COLUMNS = ("query_id", "qid", "query-id", "q_id")
-DOC_COLUMNS = ("doc_id", "docno", "corpus-id", "docid")
-GRADE_COLUMNS = ("relevance", "label", "grade", "rel")
-SCORE_COLUMNS = ("score",)
-SUBTOPIC_COLUMNS = ("iteration", "subtopic", "subtopic_id")
+
+class Frame(Protocol):
+    """A pandas or polars frame; its columns are known by their usual names, such as query_id, doc_id and score."""
+
+    @property
+    def columns(self) -> Any:  # noqa: ANN401  (a list, or an Index of pandas)
+        """The names of the columns."""
+
+    def __getitem__(self, name: Any, /) -> Any: ...  # noqa: ANN401  (a column by its name)
+
+
+_Rows = Frame | Iterable[tuple[Any, ...]] | str | PathLike[str]
+QrelsLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str] | AbstractSet[str]] | _Rows
+"""Judgements: {query_id: {doc_id: grade}} or {query_id: relevant ids}, a frame, ir_measures' named tuples, a path."""
+RunLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str]] | _Rows
+"""What was returned: {query_id: {doc_id: score}} or {query_id: ids in order}, a frame, named tuples, a path."""
+
 
 _INT = {int}
 _FAR = 2**1023
@@ -87,11 +71,11 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
     {'q': {'a': 2, 'b': 7.5}, 'r': {'c': 1}}
     """
     if isinstance(source, _Checked):
-        if not subtopics:
-            _refuse_several(source)
+        if not subtopics and source.subtopics is not None:
+            refuse_several(source.subtopics)
         return source
     if isinstance(source, (str, PathLike)):
-        from permed_measures.files import read_qrels  # noqa: PLC0415  (readers are for those who read files)
+        from permed_measures.files import read_qrels  # noqa: PLC0415  (for those who read files)
 
         return as_qrels(read_qrels(source), subtopics=subtopics)
     if isinstance(source, Mapping):
@@ -108,22 +92,9 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
     return as_qrels(_judged_rows(source), subtopics=subtopics)
 
 
-def subtopics_of(qrels: Qrels) -> Mapping[str, Mapping[tuple[str, str], float]] | None:
+def subtopics_of(qrels: Qrels) -> Subtopics | None:
     """Return {query_id: {(doc_id, subtopic): grade}}; None where the qrels tell no subtopics apart."""
     return qrels.subtopics if isinstance(qrels, _Checked) else None
-
-
-def _refuse_several(qrels: _Checked) -> None:
-    for query_id, judged in (qrels.subtopics or {}).items():
-        if len(judged) > len(qrels[query_id]):
-            doc_ids = [doc_id for doc_id, _ in judged]
-            again = next(doc_id for doc_id in doc_ids if doc_ids.count(doc_id) > 1)
-            of = ", ".join(repr(subtopic) for doc_id, subtopic in judged if doc_id == again)
-            msg = (
-                f"query {query_id!r}, document {again!r} is judged for several subtopics (iterations {of}): that is "
-                "for measures such as alpha_nDCG and StRecall alone; for others keep one grade per document"
-            )
-            raise InputError(msg)
 
 
 def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from sys import float_info
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 from ir_measures import Measure
 
@@ -21,7 +21,8 @@ from permed_measures.measures.base import written
 if TYPE_CHECKING:
     from pathlib import Path
 
-QUERY_SETS = ("qrels", "run", "both")
+QuerySet = Literal["qrels", "run", "both"]
+QUERY_SETS: tuple[QuerySet, ...] = get_args(QuerySet)
 
 
 class Entry(NamedTuple):
@@ -29,7 +30,7 @@ class Entry(NamedTuple):
 
     measure: Measure
     name: str
-    queries: str = "qrels"
+    queries: QuerySet = "qrels"
 
 
 class Target(NamedTuple):
@@ -93,8 +94,8 @@ def _toml_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")  # JSON lets DEL stand, TOML does not
 
 
-def _entries(*entries: tuple[str, str] | tuple[str, str, str]) -> tuple[Entry, ...]:
-    return tuple(Entry(parse(measure), name, *queries) for measure, name, *queries in entries)
+def _entries(*entries: tuple[str, str], queries: QuerySet = "qrels") -> tuple[Entry, ...]:
+    return tuple(Entry(parse(measure), name, queries) for measure, name in entries)
 
 
 def _llm_judged() -> tuple[Entry, ...]:
@@ -104,7 +105,7 @@ def _llm_judged() -> tuple[Entry, ...]:
         *_entries(*[(f"R@{k}", f"recall@{k}") for k in cutoffs]),
         *_entries(*[(f"nDCG(dcg='exp-log2')@{k}", f"ndcg@{k}") for k in cutoffs]),
         *_entries(("AP", "average_precision"), ("RR", "reciprocal_rank")),
-        *_entries(*[(f"Coverage@{k}", f"coverage@{k}", "run") for k in cutoffs]),
+        *_entries(*[(f"Coverage@{k}", f"coverage@{k}") for k in cutoffs], queries="run"),
     )
 
 
@@ -294,8 +295,9 @@ def _known_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> 
             raise ParamError(msg)
 
 
-def _query_set(value: Any) -> str:  # noqa: ANN401  (checked here)
-    if value not in QUERY_SETS:
-        msg = f"queries={value!r} is not allowed; give one of {', '.join(QUERY_SETS)}"
-        raise ParamError(msg)
-    return str(value)
+def _query_set(value: Any) -> QuerySet:  # noqa: ANN401  (checked here)
+    for known in QUERY_SETS:
+        if value == known:
+            return known
+    msg = f"queries={value!r} is not allowed; give one of {', '.join(QUERY_SETS)}"
+    raise ParamError(msg)

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ci")
+FULL = bool(os.environ.get("PERMED_FULL"))
+"""Whether all generated examples are tried, as .ci/run has it on one version of Python, or a quarter of them."""
+
+
+def few(number):
+    """Return how many of these are enough when time is short."""
+    return number if FULL else max(10, number // 4)
+
+
+def examples(number):
+    """Try so many generated examples, or fewer when time is short."""
+    return settings(max_examples=few(number))
+
+
+settings.register_profile(
+    "ours", max_examples=few(100), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ours")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

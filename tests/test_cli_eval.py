@@ -523,7 +523,8 @@ def test_convert_between_formats(tool):
 
 
 SHARED_MEASURES = ["P@1", "AP", "nDCG@10", "RR", "R@100", "Bpref", "Rprec", "Success@5", "NumRet", "Judged@10"]
-FORMS = [[], ["-o", "jsonl"], ["-q"], ["-q", "-n"], ["-p", "2"], ["-p", "-1"], ["-q", "-o", "jsonl"], ["-q", "-p", "7"]]
+MORE_FORMS = [["-q", "-n"], ["-p", "2"], ["-p", "-1"], ["-q", "-o", "jsonl"], ["-q", "-p", "7"]]
+FORMS = [[], ["-o", "jsonl"], ["-q"], *(pytest.param(form, marks=pytest.mark.full) for form in MORE_FORMS)]
 
 
 def outputs(command, arguments):

@@ -245,7 +245,7 @@ def test_wrong_groups():
         grouped(["q"], "absent.tsv")
     with pytest.raises(ParamError, match="no regular expression"):
         grouped(["q"], "(")
-    with pytest.raises(InputError, match="cannot read it"):
+    with pytest.raises(InputError, match="cannot be read"):
         read_pairs("absent.tsv")
 
 

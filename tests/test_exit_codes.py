@@ -79,6 +79,7 @@ def test_memory_and_threads_at_an_end_are_exit_code_2(tool, monkeypatch, error):
     assert "memory" in err
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux'")
 @pytest.mark.usefixtures("tool")
 def test_too_little_memory_is_no_gate_that_does_not_hold():

@@ -11,8 +11,8 @@ import pytest
 from permed_measures import InputError, ParamError, evaluate, explain
 from permed_measures.explanation import AXES, FAMILIES, TOOLS, Convention
 from permed_measures.explanation.conventions import SHARED, base_of, in_words, parse_about, phrase
-from permed_measures.explanation.family import Values
-from permed_measures.explanation.lists import Lists
+from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.values import Values
 from permed_measures.render.text import text
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}

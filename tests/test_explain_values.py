@@ -11,14 +11,14 @@ from math import log2
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from permed_measures import InputError, ParamError, evaluate, explain
 from permed_measures.explanation.conventions import FAMILIES, Convention
-from permed_measures.explanation.family import Values
-from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.names import convention_of, measure_of, options_of
-from tests.conftest import queries
+from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.values import Values
+from tests.conftest import examples, queries
 
 
 def gain_of(grade, convention):
@@ -126,7 +126,7 @@ def conventions(values, family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=40)
+@examples(40)
 @given(query=tied_queries(), cutoff=st.sampled_from([1, 2, 3, 5, None]))
 @example(query=WEIGHTS_WITHIN_THE_CUT, cutoff=3)
 def test_ties_are_exact_over_all_orders(family, query, cutoff):
@@ -167,7 +167,7 @@ def order_by_hand(scores, ties, precision):
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")  # 1e300 as a 32-bit float
 @pytest.mark.parametrize("ties", ["trec_eval", "ascending", "input", "reverse", "listed"])
 @pytest.mark.parametrize("precision", [32, 64])
-@settings(max_examples=40)
+@examples(40)
 @given(query=queries(judged=st.integers(-2, 4)), cutoff=st.sampled_from([1, 3, None]))
 def test_every_order_agrees_with_a_plain_sort(ties, precision, query, cutoff):
     grades, scores = query
@@ -195,7 +195,7 @@ def runs(draw):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=40)
+@examples(40)
 @given(data=runs(), cutoff=st.sampled_from([1, 2, 5, None]))
 def test_what_a_measure_expresses_is_what_evaluate_computes(family, data, cutoff):
     qrels, run = data
@@ -294,7 +294,7 @@ MEASURES = st.one_of(
 A_NAME_IN_ITS_PRINT = ({"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}, {"q": ["b", "x", "a", "c", "d"]})
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(qrels=st.dictionaries(st.sampled_from("pq"), st.dictionaries(st.sampled_from("abcdef"), _GRADES), min_size=1),
        run=st.fixed_dictionaries({query: st.permutations("abcdefx").map(lambda docs: docs[:5]) for query in "pq"}),
        name=MEASURES)  # fmt: skip

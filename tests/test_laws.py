@@ -7,13 +7,14 @@ import pickle
 import hypothesis.strategies as st
 import ir_measures
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from ir_measures import nDCG
 
 from permed_measures import GWAP, Coverage, ListAP, ListNDCG, evaluate, parse
 from permed_measures.measures import DEFINED, own
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.ranking import Ranking
+from tests.conftest import examples
 
 CUTOFFS = (None, 1, 3, 10)
 PARAMS = {
@@ -81,7 +82,7 @@ def test_every_measure_and_parameter_is_among_the_variants():
 
 
 @every
-@settings(max_examples=40)
+@examples(40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_a_value_is_a_float_within_the_range(uncut, ranking, cutoff):
     measure = cut(uncut, cutoff)
@@ -92,7 +93,7 @@ def test_a_value_is_a_float_within_the_range(uncut, ranking, cutoff):
 
 
 @every
-@settings(max_examples=40)
+@examples(40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_nothing_judged_in_the_list_scores_0(uncut, ranking, cutoff):
     measure = cut(uncut, cutoff)
@@ -101,7 +102,7 @@ def test_nothing_judged_in_the_list_scores_0(uncut, ranking, cutoff):
 
 
 @every
-@settings(max_examples=40)
+@examples(40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_nothing_relevant_scores_0(uncut, ranking, cutoff):
     measure = cut(uncut, cutoff)
@@ -112,7 +113,7 @@ def test_nothing_relevant_scores_0(uncut, ranking, cutoff):
 
 
 @every
-@settings(max_examples=40)
+@examples(40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_a_cutoff_past_the_end_changes_nothing(uncut, ranking, cutoff):
     if "cutoff" not in uncut.SUPPORTED_PARAMS or uncut.NAME in NEED_A_CUTOFF:
@@ -122,7 +123,7 @@ def test_a_cutoff_past_the_end_changes_nothing(uncut, ranking, cutoff):
 
 
 @every
-@settings(max_examples=40)
+@examples(40)
 @given(ranking=rankings(), cutoff=cutoffs)
 def test_unjudged_documents_after_the_last_hit_change_nothing(uncut, ranking, cutoff):
     measure = cut(uncut, cutoff)
@@ -131,7 +132,7 @@ def test_unjudged_documents_after_the_last_hit_change_nothing(uncut, ranking, cu
 
 
 @every
-@settings(max_examples=40)
+@examples(40)
 @given(ranking=rankings(lowest=0), cutoff=cutoffs, data=st.data())
 def test_raising_a_relevant_document_over_a_non_relevant_one_never_hurts(uncut, ranking, cutoff, data):
     """Declared by the measure itself; those that do not declare it are shown to break it below."""
@@ -153,7 +154,7 @@ def test_raising_a_relevant_document_over_a_non_relevant_one_never_hurts(uncut, 
 
 
 @every
-@settings(max_examples=40)
+@examples(40)
 @given(ranking=rankings(lowest=0), cutoff=cutoffs)
 def test_the_ideal_order_reaches_the_top(uncut, ranking, cutoff):
     """Where the measure declares it, and anything is relevant at all."""

@@ -15,7 +15,7 @@ import pytest
 
 from permed_measures import evaluate
 from permed_measures.errors import InputError, ParamError
-from permed_measures.files import FORMATS, format_of, formatted, read_qrels, read_run
+from permed_measures.files import format_of, formats, formatted, read_qrels, read_run
 from permed_measures.files.large import LARGE, rankings
 from permed_measures.files.source import BLOCK, Source
 
@@ -272,7 +272,7 @@ def test_what_is_wrong_is_said_with_file_and_line(file, fault):
 def test_a_file_of_no_format_lists_the_formats(file):
     with pytest.raises(InputError, match="the format cannot be told from name and content") as error:
         read_run(file(b"hello\nworld\n"))
-    assert all(f"\n  {name}: " in str(error.value) for name in FORMATS)
+    assert all(f"\n  {name}: " in str(error.value) for name in formats())
     with pytest.raises(InputError, match="the file is empty"):
         read_run(file(b" \n"))
     assert read_run(file(b"", "empty.run")) == {}
@@ -330,7 +330,7 @@ def test_a_pipe_is_read_once(tmp_path):
     writer.join()
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", formats())
 def test_what_is_written_is_read_again(file, name):
     if name == "parquet":
         pytest.importorskip("duckdb")

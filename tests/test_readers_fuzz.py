@@ -8,17 +8,18 @@ from importlib.util import find_spec
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from permed_measures import evaluate
 from permed_measures.errors import HostError, InputError
-from permed_measures.files import FORMATS, formatted, read_qrels, read_run
+from permed_measures.files import formats, formatted, read_qrels, read_run
 from permed_measures.files.large import rankings
 from permed_measures.inputs import ranking_of
 from permed_measures.ranking import ORDERS, order
+from tests.conftest import examples
 
 READERS = {"qrels": read_qrels, "run": read_run}
-TEXT_FORMATS = [name for name in FORMATS if name != "parquet"]
+TEXT_FORMATS = [name for name in formats() if name != "parquet"]
 # without DuckDB a parquet file cannot be read, which is said in another error
 REFUSED = InputError if find_spec("duckdb") else (InputError, HostError)
 
@@ -147,8 +148,8 @@ def is_sound(groups, what):
 
 
 @pytest.mark.parametrize("what", READERS)
-@pytest.mark.parametrize("name", [None, *FORMATS])
-@settings(max_examples=60)
+@pytest.mark.parametrize("name", [None, *formats()])
+@examples(60)
 @given(content=contents)
 @example(b"#\0")
 @example(b"\xef\xbb\xbf")
@@ -212,8 +213,8 @@ run_groups = st.dictionaries(
 )
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=40)
+@pytest.mark.parametrize("name", formats())
+@examples(40)
 @given(qrels=qrels_groups, run=run_groups)
 def test_what_is_written_is_read_as_it_was(tmp_path_factory, name, qrels, run):
     if name == "parquet":

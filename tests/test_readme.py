@@ -117,6 +117,6 @@ def test_ci_runs_the_commands_of_the_readme():
     (main,), (test,) = blocks("sh main"), blocks("sh test")
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "permed-measures demo" in main
-    assert test.strip().endswith("-m pytest")
+    assert '-m pytest -q -n auto -m "not full" tests permed_measures' in test
     assert 'readme_command "sh main"' in script
     assert 'readme_command "sh test"' in script

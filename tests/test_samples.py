@@ -9,10 +9,11 @@ from itertools import pairwise
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from permed_measures import InputError, ParamError, compare, evaluate
 from permed_measures.ltr.samples import as_samples, evaluate_samples, joined, parted, read_samples, reading, samples_of
+from tests.conftest import examples
 
 # the document's keys, in its order
 DETAIL_KEYS = [
@@ -554,9 +555,9 @@ BAD_FILES = [
     ("s.csv", as_csv(ROWS) + "t2,1,q,b,1,0.5,1_0\n", 5, "the feature f1 '1_0' is not a number"),
     ("s.csv", as_csv(ROWS) + "t2,1,q,b,,0.5,1\n", 5, "no 'label'"),
     ("s.csv", as_csv(ROWS) + '"two\nlines",1,q,b,one,0.5,1\n', 5, "the label 'one'"),
-    ("s.csv", as_csv(ROWS) + '"t', 5, "not CSV"),
+    ("s.csv", as_csv(ROWS) + '"t', 5, "a quote opens in this line"),
     ("s.csv", as_csv(ROWS).replace("f0", "f2"), 2, "f0 is not there, f2 is"),
-    ("s.csv", as_csv(ROWS).replace("f0", "f1"), 1, "the column 'f1' stands twice"),
+    ("s.csv", as_csv(ROWS).replace("f0", "f1"), 1, "the column 'f1' occurs twice"),
     ("s.csv", "trace_id,node_id,tool,label\nt,1,a,1\n", 2, "neither features"),
     ("s.csv", "trace_id,node_id,tool,label\n", None, "no samples"),
     ("s.csv", "", None, "no samples"),
@@ -598,7 +599,7 @@ json_values = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_any_dicts_are_samples_or_an_input_error(data):
     rows = [dict(record) for record in ROWS]
     for _ in range(data.draw(st.integers(1, 3))):
@@ -621,7 +622,7 @@ def test_any_dicts_are_samples_or_an_input_error(data):
 @given(
     content=st.binary(max_size=60), name=st.sampled_from(sorted(FILES)), at=st.integers(0, 400), cut=st.integers(0, 40)
 )
-@settings(max_examples=300)
+@examples(300)
 @example(content=b"[" * 10**5, name="s.json", at=0, cut=400)
 @example(content=b"[" * 10**5, name="s.jsonl", at=0, cut=400)
 @example(content=b"[{}," + b"[" * 10**5, name="s.json", at=0, cut=400)

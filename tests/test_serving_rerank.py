@@ -389,7 +389,7 @@ def test_what_is_given_is_checked():
     [
         ("queries", '{"query_id": "b"}', "queries:2: none of the keys 'text', 'query'; there are 'query_id'"),
         ("queries", '{"text": "b"}', "queries:2: a line is a JSON object with the key 'query_id'"),
-        ("queries", '{"query_id": "a", "text": "b"}', "queries:2: query 'a' stands in the file twice"),
+        ("queries", '{"query_id": "a", "text": "b"}', "queries:2: query 'a' occurs in the file before"),
         ("queries", '{"query_id": "b", "text": 5}', "queries:2: 'text' holds a JSON int, not a text"),
         ("candidates", '{"query_id": "b", "candidates": ["x"]}', "candidates:2: 'x' is not a candidate"),
         ("candidates", '{"query_id": "b"}', "candidates:2: none of the keys 'candidates', 'results'"),

@@ -9,7 +9,7 @@ import narwhals as nw
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.corpora import CORPORA
@@ -18,6 +18,7 @@ from permed_measures import InputError, ParamError, evaluate, evaluate_tables, i
 from permed_measures.measures import DEFINED
 from permed_measures.ranking import ORDERS
 from permed_measures.tables import known_measures
+from tests.conftest import examples
 from tests.table_cases import measures, together
 
 QRELS, RUN = ("query_id", "doc_id", "relevance"), ("query_id", "doc_id", "score")
@@ -48,7 +49,9 @@ def test_measures_of_ours_have_expressions_but_where_tables_lack_what_they_need(
     assert {"P", "R", "AP", "RR", "nDCG", "Success"} <= set(known_measures())
 
 
-@engines
+@pytest.mark.parametrize(
+    "engine", ["polars", *(pytest.param(name, marks=pytest.mark.full) for name in TABLES if name != "polars")]
+)
 @pytest.mark.filterwarnings(
     "ignore:DataFrame is highly fragmented"
 )  # pandas; nobody else asks for 278 measures at once
@@ -64,7 +67,7 @@ def test_every_measure_and_parameter_agrees_with_its_kernel(engine):
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_generated_tables_agree(engine, data):
     ids = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=3)

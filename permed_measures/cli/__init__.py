@@ -19,9 +19,6 @@ from pkgutil import iter_modules
 from permed_measures.errors import require
 from permed_measures.exits import drop_output, end
 
-_NAMES = {"eval_run": "eval"}
-"""Files whose command has a name that is a builtin of Python."""
-
 _SELDOM = 100_000
 """New objects from which on Python looks for garbage."""
 
@@ -45,7 +42,7 @@ class _Room:
 def command_files() -> dict[str, str]:
     """Return the file of each command by the command's name."""
     names = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
-    return {_NAMES.get(name, name).replace("_", "-"): name for name in names}
+    return {name.replace("_", "-"): name for name in names}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from permed_measures.errors import ParamError
-from permed_measures.files import FORMATS, parquet, read_qrels, read_run
+from permed_measures.files import formats, parquet, read_qrels, read_run
 from permed_measures.ranking import ORDERS
 from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.tables.datasets import is_parquet
@@ -23,7 +23,7 @@ def format_options(command: CommandT) -> CommandT:
     """Give a command the options --qrels-format and --run-format."""
     for name in ("--run-format", "--qrels-format"):  # click shows first what is added last
         told = "[default: told by content and suffix]"
-        command = click.option(name, type=click.Choice(list(FORMATS)), help=told)(command)
+        command = click.option(name, type=click.Choice(list(formats())), help=told)(command)
     return command
 
 

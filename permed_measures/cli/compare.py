@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from permed_measures.cli._formats import form_for, format_options, order_option, qrels_in, report_options, run_in
-from permed_measures.comparison import CORRECTIONS, TESTS, compare, run_name
+from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
 from permed_measures.comparison.groups import read_pairs
 from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print, write_whole
-from permed_measures.profiles import QUERY_SETS
+from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import progress
 
@@ -55,10 +55,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
     names: Sequence[str],
     describe: str | None,
     groups: str | None,
-    test: str,
-    correction: str,
+    test: PairedTest,
+    correction: Correction,
     min_relevance: float | None,
-    queries: str | None,
+    queries: QuerySet | None,
     order: Order,
     p_imp_cutoff: int | None,
     alpha: float,

@@ -9,7 +9,7 @@ from types import ModuleType
 import click
 
 from permed_measures.errors import ParamError
-from permed_measures.files import FORMATS, by_name, by_suffix, format_of, formatted
+from permed_measures.files import by_name, by_suffix, format_of, formats, formatted
 from permed_measures.files.output import print_note, write_whole
 from permed_measures.files.source import Source
 from permed_measures.render.words import counted, queries
@@ -19,8 +19,8 @@ from permed_measures.render.words import counted, queries
 @click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
 @click.option("--what", type=click.Choice(["qrels", "run"]), help="What IN is.  [default: told by its content]")
-@click.option("--from", "from_format", type=click.Choice(list(FORMATS)), help="[default: told by content and suffix]")
-@click.option("--to", "to_format", type=click.Choice(list(FORMATS)), help="[default: by OUT's suffix]")
+@click.option("--from", "from_format", type=click.Choice(list(formats())), help="[default: told by content and suffix]")
+@click.option("--to", "to_format", type=click.Choice(list(formats())), help="[default: by OUT's suffix]")
 def command(*, source: str, target: str, what: str | None, from_format: str | None, to_format: str | None) -> None:
     r"""Convert IN to OUT; what the new format cannot hold is an error, or said on stderr.
 
@@ -55,7 +55,7 @@ def _target_format(target: Path, name: str | None) -> ModuleType:
     suffix = Path(target.name.lower().removesuffix(".gz")).suffix
     module = by_suffix(suffix)
     if module is None:
-        known = ", ".join(suffix for module in FORMATS.values() for suffix in module.SUFFIXES)
+        known = ", ".join(suffix for module in formats().values() for suffix in module.SUFFIXES)
         msg = f"the format of {target} cannot be told from its suffix; known are {known}: use one of them, or --to"
         raise ParamError(msg)
     return module

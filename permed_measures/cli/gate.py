@@ -9,10 +9,10 @@ import click
 
 from permed_measures.cli import verdict_shown
 from permed_measures.cli._formats import format_options, order_option, qrels_in, report_option, run_in
-from permed_measures.comparison import CORRECTIONS, TESTS, run_name
+from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, run_name
 from permed_measures.files.output import print_whole, write_whole
 from permed_measures.gating import gate, junit, read_serving
-from permed_measures.profiles import QUERY_SETS
+from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 
 
@@ -45,10 +45,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
     serving: str | None,
     junit_file: str | None,
     min_relevance: float | None,
-    queries: str | None,
+    queries: QuerySet | None,
     order: Order,
-    test: str,
-    correction: str,
+    test: PairedTest,
+    correction: Correction,
     alpha: float,
     seed: int,
     qrels_format: str | None,

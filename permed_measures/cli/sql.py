@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from permed_measures import tables
 from permed_measures.cli._formats import column_options, form_for, order_option
 from permed_measures.files.output import write_or_print
-from permed_measures.profiles import PROFILES, QUERY_SETS
+from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
+
+if TYPE_CHECKING:
+    from permed_measures.tables.sql import Part
 
 
 @click.command(short_help="Print the SQL of an evaluation, for a warehouse.")
@@ -41,15 +45,15 @@ def command(  # noqa: PLR0913  (one parameter per option)
     measures: Sequence[str],
     profile: str | None,
     dialect: str,
-    part: str,
+    part: Part,
     qrels: str,
     run: str,
     qrels_columns: tuple[str, str, str],
     run_columns: tuple[str, str, str],
     min_relevance: float | None,
-    queries: str | None,
+    queries: QuerySet | None,
     order: Order,
-    duplicates: str,
+    duplicates: Literal["error", "max"],
     output: str | None,
 ) -> None:
     r"""Print the SQL that computes measures from two tables, in the dialect of a database.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import ir_measures
 import numpy as np
@@ -19,8 +19,8 @@ from permed_measures.comparison.p_imp import PairImprovement, Tops, pair_improve
 from permed_measures.comparison.significance import SAME, Interval
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.inputs import Qrels, as_qrels, as_run
-from permed_measures.profiles import Profile
+from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import Step
 from permed_measures.render.result import Result, written
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from permed_measures.render.document import Document
     from permed_measures.render.document import Table as Rows
 
-TESTS = ("t", "wilcoxon", "randomization")
-CORRECTIONS: dict[str, Callable[[Sequence[float | None]], list[float | None]]] = {
+PairedTest = Literal["t", "wilcoxon", "randomization"]
+TESTS: tuple[PairedTest, ...] = get_args(PairedTest)
+Correction = Literal["holm", "bh", "none"]
+CORRECTIONS: dict[Correction, Callable[[Sequence[float | None]], list[float | None]]] = {
     "holm": significance.holm,
     "bh": significance.benjamini_hochberg,
     "none": list,
@@ -113,8 +115,8 @@ class Comparison(Result):
     groups: tuple[Table, ...]
     values: Mapping[Key, Mapping[str, float]]
     """The value of every query, by run and measure."""
-    test: str
-    correction: str
+    test: PairedTest
+    correction: Correction
     alpha: float
     resamples: int
     seed: int
@@ -178,17 +180,17 @@ class Comparison(Result):
 
 
 def compare(  # noqa: PLR0913  (the options of a comparison, all but three with defaults)
-    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
-    baseline: Any,  # noqa: ANN401  (likewise)
-    runs: Mapping[str, Any] | Sequence[str | PathLike[str]],
+    qrels: QrelsLike,
+    baseline: RunLike,
+    runs: Mapping[str, RunLike] | Sequence[str | PathLike[str]],
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
-    queries: str | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
-    test: str = "t",
-    correction: str = "holm",
+    test: PairedTest = "t",
+    correction: Correction = "holm",
     groups: Groups | None = None,
     seed: int = 0,
     alpha: float = 0.05,
@@ -286,7 +288,7 @@ def _check(*, test: str, correction: str, alpha: float, resamples: int, p_imp_cu
             raise ParamError(f"{name}={value!r} is not allowed; give an int >= 1")
 
 
-def run_name(source: Any, otherwise: str) -> str:  # noqa: ANN401  (a path, or any other shape of a run)
+def run_name(source: RunLike, otherwise: str) -> str:
     """Return what a run is called when nobody says: its file's name without the endings.
 
     >>> run_name("runs/bm25.v2.trec.gz", ""), run_name({}, "baseline")
@@ -301,10 +303,8 @@ def run_name(source: Any, otherwise: str) -> str:  # noqa: ANN401  (a path, or a
 
 
 def _named(
-    baseline: Any,  # noqa: ANN401  (every shape of a run)
-    baseline_name: str | None,
-    runs: Mapping[str, Any] | Sequence[str | PathLike[str]],
-) -> dict[str, Any]:
+    baseline: RunLike, baseline_name: str | None, runs: Mapping[str, RunLike] | Sequence[str | PathLike[str]]
+) -> dict[str, RunLike]:
     if isinstance(runs, (str, PathLike)):
         runs = [runs]
     named = list(runs.items()) if isinstance(runs, Mapping) else [(run_name(run, ""), run) for run in runs]
@@ -350,7 +350,7 @@ class _Maker:
     tops: Mapping[str, Tops]
     cutoff: int
     rel: float
-    test: str
+    test: PairedTest
     alpha: float
     resamples: int
     seed: int
@@ -444,7 +444,7 @@ def _by_length(arrays: Sequence[Floats], work: Callable[[Floats], list[ResultT]]
     return [found[place] for place in range(len(arrays))]
 
 
-def _judged(tables: Sequence[Table], test: str, correction: str, alpha: float) -> list[Table]:
+def _judged(tables: Sequence[Table], test: PairedTest, correction: Correction, alpha: float) -> list[Table]:
     """Correct the p-values of all these tables together, and say what each change comes to."""
     p_values = [change.p_values[test] for table in tables for change in table.changes.values()]
     adjusted = iter(CORRECTIONS[correction](p_values))

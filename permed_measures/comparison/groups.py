@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
 from permed_measures.errors import InputError, ParamError
+from permed_measures.files.json_text import loads
+from permed_measures.files.source import Source
 
 Groups = str | PathLike[str] | Mapping[str, str]
 
@@ -115,12 +116,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 def read_pairs(path: str | Path) -> dict[str, str]:
     """Read names and texts, two columns with tabs or commas between, or one JSON object: groups, descriptions."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"it is not UTF-8: {error}", path=path) from error
+    text = Source(path).text()
     if text.lstrip().startswith("{"):
         return _json_pairs(text, path)
     pairs: dict[str, str] = {}
@@ -139,9 +135,9 @@ def read_pairs(path: str | Path) -> dict[str, str]:
 
 def _json_pairs(text: str, path: str | Path) -> dict[str, str]:
     try:
-        pairs = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", path=path) from error
+        pairs = loads(text)
+    except ValueError as error:
+        raise InputError(str(error), path=path) from error
     for name, value in pairs.items():
         if not isinstance(value, (str, int)):
             raise InputError(f"{name!r} has {value!r}; each name has a text", path=path)

@@ -19,11 +19,12 @@ from permed_measures.explanation.conventions import (
     parse_about,
     short,
 )
-from permed_measures.explanation.family import Values
-from permed_measures.explanation.lists import Lists
 from permed_measures.explanation.names import convention_of, measure_of, options_of
+from permed_measures.explanation.orders import Lists
 from permed_measures.explanation.tools import Tool, find, tools_of
+from permed_measures.explanation.values import Values
 from permed_measures.explanation.waterfall import Waterfall, walk
+from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.ndcg import LARGEST
 from permed_measures.render.document import Document, Table
@@ -178,8 +179,8 @@ class Explanation(Result):
 
 
 def explain(  # noqa: PLR0913  (the question, in any of its three forms)
-    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    qrels: QrelsLike,
+    run: RunLike,
     *,
     value: float | str | None = None,
     about: str | Iterable[str] | None = None,

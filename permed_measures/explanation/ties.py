@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from permed_measures.explanation.lists import Straddle
+from permed_measures.explanation.orders import Straddle
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.lists import Floats
+    from permed_measures.explanation.orders import Floats
 
 MOST_SELECTIONS = 20_000
 """Where more selections than this would have to be counted for one query, its value is not given."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from permed_measures.errors import ParamError
 from permed_measures.explanation.conventions import AXES, FAMILIES, Convention, base_of, in_words, phrase
-from permed_measures.explanation.family import Values
+from permed_measures.explanation.values import Values
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.lists import Bools, Floats
+    from permed_measures.explanation.orders import Bools, Floats
 
 _MOST_CHANGED = 5
 _SAME = 1e-12

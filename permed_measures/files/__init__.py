@@ -7,20 +7,27 @@ where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files m
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from os import PathLike
 from types import ModuleType
 from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.files import beir, csv_table, json_dict, jsonl, jsonl_rows, parquet, trec, tsv
+from permed_measures.files.rows import SubtopicQrels, refuse_several
 from permed_measures.files.source import Source, shown
-from permed_measures.inputs import SubtopicQrels, as_qrels
 from permed_measures.ranking import order
 
-FORMATS: Mapping[str, ModuleType] = {
-    module.NAME: module for module in (parquet, jsonl, jsonl_rows, json_dict, beir, tsv, csv_table, trec)
-}
-"""Every format by its name, in the order in which a file's content is tried."""
+_MODULES = ("parquet", "jsonl", "jsonl_rows", "json_dict", "beir", "tsv", "csv_table", "trec")
+"""In the order in which a file's content is tried."""
+
+
+@cache
+def formats() -> Mapping[str, ModuleType]:
+    """Return every format by its name; they are imported by those who read files."""
+    modules = (import_module(f"{__name__}.{name}") for name in _MODULES)
+    return {module.NAME: module for module in modules}
+
 
 _MOST_RANKS = 2**24
 """Whole numbers up to this one are exact as 32-bit floats, in which scores are compared."""
@@ -45,7 +52,7 @@ def format_of(source: Source, name: str | None = None) -> ModuleType:
     if name is not None:
         return by_name(name)
     head = source.head()
-    found = next((module for module in FORMATS.values() if module.fits(head)), None)
+    found = next((module for module in formats().values() if module.fits(head)), None)
     found = found or by_suffix(source.suffix)
     if found is None:
         raise _untold(source, head)
@@ -55,7 +62,7 @@ def format_of(source: Source, name: str | None = None) -> ModuleType:
 def _untold(source: Source, head: bytes) -> InputError:
     """Make the error for a file that fits no format; its first line says most about why."""
     lines = enumerate(head.split(b"\n"), 1)
-    number, line = next(((number, line) for number, line in lines if trec.is_data(line)), (None, b""))
+    number, line = next(((number, line) for number, line in lines if formats()["trec"].is_data(line)), (None, b""))
     fields = len(line.split())
     count = "1 field" if fields == 1 else f"{fields} fields"
     why = f"the format cannot be told from name and content; this line has {count}: {shown(line)}"
@@ -63,20 +70,20 @@ def _untold(source: Source, head: bytes) -> InputError:
         why = "the file is empty" if not source.is_pipe else "nothing comes from it, and a pipe is read once"
     elif number is None:
         why = "the format cannot be told from name and content: there are only comments at its start"
-    known = "".join(f"\n  {name}: {module.DESCRIPTION}" for name, module in FORMATS.items())
+    known = "".join(f"\n  {name}: {module.DESCRIPTION}" for name, module in formats().items())
     return source.error(f"{why}\nthese formats are known:{known}", number)
 
 
 def by_name(name: str) -> ModuleType:
     """Return a format."""
-    if name not in FORMATS:
-        raise ParamError(f"unknown format {name!r}.{did_you_mean(name, FORMATS)}")
-    return FORMATS[name]
+    if name not in formats():
+        raise ParamError(f"unknown format {name!r}.{did_you_mean(name, formats())}")
+    return formats()[name]
 
 
 def by_suffix(suffix: str) -> ModuleType | None:
     """Return the format that files with this suffix have."""
-    return next((module for module in FORMATS.values() if suffix in module.SUFFIXES), None)
+    return next((module for module in formats().values() if suffix in module.SUFFIXES), None)
 
 
 def formatted(groups: Mapping[str, Any], what: str, format: str) -> tuple[bytes, list[str]]:  # noqa: A002  (the natural word)
@@ -87,13 +94,13 @@ def formatted(groups: Mapping[str, Any], what: str, format: str) -> tuple[bytes,
     """
     module = by_name(format)
     notes = []
-    if isinstance(groups, SubtopicQrels) and module is not trec:
-        as_qrels(groups)  # refuses a document that is judged for several subtopics
+    if isinstance(groups, SubtopicQrels) and module.NAME != "trec":
+        refuse_several(groups.subtopics)
         notes.append("the iteration of each judgement is left out: TREC files alone keep it")
     if what == "run":
         if module.ROWS and any(not isinstance(group, Mapping) for group in groups.values()):
             notes.append("the run has no scores: the first of n documents is written with score n, the last with 1")
-        if not module.ROWS and module is jsonl and any(isinstance(group, Mapping) for group in groups.values()):
+        if not module.ROWS and module.NAME == "jsonl" and any(isinstance(group, Mapping) for group in groups.values()):
             notes.append("in this format the order of the list is the ranking; scores are written, but not read back")
         groups = {query_id: _in_order(query_id, group, scored=module.ROWS) for query_id, group in groups.items()}
     empty = [query_id for query_id, group in groups.items() if not group]

@@ -52,29 +52,40 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
     table = Groups(source)
     number_of = grade_of if what == "qrels" else score_of
-    delimiter, names = header(source.head())
+    names, rows = csv_rows(source)
     try:
         places = [names.index(name) for name in pick(names, what)]
     except ValueError as error:
         raise source.error(str(error), 1) from None
     subtopic = subtopic_column(names, what)
     subtopic_place = None if subtopic is None else names.index(subtopic)
+    for first, row in rows:
+        query_id, doc_id, value = (row[place] for place in places)
+        if not query_id or not doc_id:
+            raise source.error(f"an empty id: {shown(str(row))}", first)
+        try:
+            number = number_of(value)
+        except ValueError as error:
+            raise source.error(f"{error}: {shown(str(row))}", first) from None
+        table.add(query_id, doc_id, number, first, None if subtopic_place is None else row[subtopic_place])
+    return table.groups
+
+
+def csv_rows(source: Source) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the names of the columns; and every row that is not empty, with the number of its first line."""
+    delimiter, names = header(source.head())
+    return names, _rows(source, delimiter, len(names))
+
+
+def _rows(source: Source, delimiter: str, number: int) -> Iterator[tuple[int, list[str]]]:
     with _fields_of_any_length():
         for first, row in _records(source, delimiter):
             if first == 1 or not row:
                 continue
-            if len(row) != len(names):
+            if len(row) != number:
                 count = "1 field" if len(row) == 1 else f"{len(row)} fields"
-                raise source.error(f"{count}, the header has {len(names)}: {shown(delimiter.join(row))}", first)
-            query_id, doc_id, value = (row[place] for place in places)
-            if not query_id or not doc_id:
-                raise source.error(f"an empty id: {shown(delimiter.join(row))}", first)
-            try:
-                number = number_of(value)
-            except ValueError as error:
-                raise source.error(f"{error}: {shown(delimiter.join(row))}", first) from None
-            table.add(query_id, doc_id, number, first, None if subtopic_place is None else row[subtopic_place])
-    return table.groups
+                raise source.error(f"{count}, the header has {number}: {shown(delimiter.join(row))}", first)
+            yield first, row
 
 
 def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:

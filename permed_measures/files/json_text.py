@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+from permed_measures.files.source import Source, shown
 from permed_measures.numbers import canonical
+
+T = TypeVar("T")
 
 _SHOWN = 60
 _LONG_NUMBER = re.compile(r"\d{4300}")
 _SPACE = re.compile(r"[ \t\n\r]*")
 decode_at = json.JSONDecoder().raw_decode
-"""Return what stands at a place of a text, and the place after it."""
+"""Return what is at a place of a text, and the place after it."""
 
 
 class JSONSyntaxError(ValueError):
@@ -37,7 +40,7 @@ class RepeatedKeyError(ValueError):
 def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
     """Read JSON text; ValueError tells what is wrong."""
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return STRICT.decode(text)
     except json.JSONDecodeError as error:
         msg = f"not JSON ({error.msg}, column {error.colno})"
         raise JSONSyntaxError(msg, error.lineno) from None
@@ -57,6 +60,23 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         raise RepeatedKeyError(first_repeated(key for key, _ in pairs))
     return made
+
+
+STRICT = json.JSONDecoder(object_pairs_hook=_object)
+"""Made once: json.loads makes one for every text."""
+
+
+def json_lines(source: Source, read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
+    """Yield the number of each line that is not blank, and what ``read`` makes of its JSON.
+
+    A ValueError of ``read`` becomes an error that names the line.
+    """
+    for number, line in source.lines():
+        try:
+            found = read(loads(line))
+        except ValueError as error:
+            raise source.error(f"{error}: {shown(line)}", number) from None
+        yield number, found
 
 
 def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:

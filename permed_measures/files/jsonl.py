@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from permed_measures.files.json_text import as_grade, as_id, as_score, first_repeated, kind, loads
-from permed_measures.files.source import Source, shown
+from permed_measures.files.json_text import as_grade, as_id, as_score, first_repeated, json_lines, kind
+from permed_measures.files.source import Source
 
 NAME = "jsonl"
 DESCRIPTION = (
@@ -40,23 +41,15 @@ def what_is(source: Source) -> str | None:
 def read(source: Source, what: str) -> dict[str, Any]:
     """Return {query_id: {text_id: grade}} for qrels, {query_id: [text_id, …]} for a run."""
     groups: dict[str, Any] = {}
-    for first, block in source.blocks():
-        for number, line in enumerate(source.decode(block, first).split("\n"), first):
-            if not line.strip():
-                continue
-            try:
-                query_id, group = _query(line, what)
-            except ValueError as error:
-                raise source.error(f"{error}: {shown(line)}", number) from None
-            if query_id in groups:
-                raise source.error(f"query {query_id!r} stands in the file twice: {shown(line)}", number)
-            groups[query_id] = group
+    for number, (query_id, group) in json_lines(source, partial(_query, what=what)):
+        if query_id in groups:
+            raise source.error(f"query {query_id!r} occurs in the file before; a query has one line", number)
+        groups[query_id] = group
     return groups
 
 
-def _query(line: str, what: str) -> tuple[str, Any]:
+def _query(record: Any, what: str) -> tuple[str, Any]:  # noqa: ANN401  (checked here)
     keys = _JUDGED if what == "qrels" else _RETURNED
-    record = loads(line)
     if not isinstance(record, dict):
         msg = f"a JSON {kind(record)}, a line is an object with {_QUERY!r} and {keys[0]!r}"
         raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)

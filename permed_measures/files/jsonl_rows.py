@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from permed_measures.files.json_text import as_grade, as_id, as_score, kind, loads
+from permed_measures.files.json_text import as_grade, as_id, as_score, json_lines, kind
 from permed_measures.files.rows import Groups, has_rows, pick, subtopic_column, what_columns_are
-from permed_measures.files.source import Source, shown
+from permed_measures.files.source import Source
 
 NAME = "jsonl-rows"
 DESCRIPTION = 'JSON Lines {"query_id", "doc_id", "relevance" or "score"}, one judgement or scored document each'
@@ -40,24 +40,19 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
     table = Groups(source)
     number_of = as_grade if what == "qrels" else as_score
-    with_subtopics = subtopic_column(keys_of(source.head()), what) is not None
+    subtopic = subtopic_column(keys_of(source.head()), what)
     picked: dict[tuple[str, ...], tuple[str, str, str]] = {}
-    for first, block in source.blocks():
-        for number, line in enumerate(source.decode(block, first).split("\n"), first):
-            if not line.strip():
-                continue
-            try:
-                record = loads(line)
-                keys = _keys(record)
-                if keys not in picked:
-                    picked[keys] = pick(keys, what)
-                query, doc, value = picked[keys]
-                query_id, doc_id = as_id(record[query], query), as_id(record[doc], doc)
-                found = number_of(record[value], doc_id)
-                subtopic = _subtopic(record, keys) if with_subtopics else None
-            except ValueError as error:
-                raise source.error(f"{error}: {shown(line)}", number) from None
-            table.add(query_id, doc_id, found, number, subtopic)
+
+    def row(record: Any) -> tuple[str, str, float, str | None]:  # noqa: ANN401  (checked here)
+        keys = _keys(record)
+        if keys not in picked:
+            picked[keys] = pick(keys, what)
+        query, doc, value = picked[keys]
+        query_id, doc_id = as_id(record[query], query), as_id(record[doc], doc)
+        return query_id, doc_id, number_of(record[value], doc_id), None if subtopic is None else _subtopic(record)
+
+    for number, (query_id, doc_id, value, of) in json_lines(source, row):
+        table.add(query_id, doc_id, value, number, of)
     return table.groups
 
 
@@ -68,8 +63,8 @@ def _keys(record: Any) -> tuple[str, ...]:  # noqa: ANN401  (checked here)
     return tuple(record)
 
 
-def _subtopic(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    name = subtopic_column(keys, "qrels")
+def _subtopic(record: Mapping[str, Any]) -> str:
+    name = subtopic_column(list(record), "qrels")
     if name is None:
         msg = "no 'iteration' or 'subtopic', which the first line has"
         raise ValueError(msg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -119,26 +119,35 @@ def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str,
 
 def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
-    duckdb = require("duckdb", extra="cli")
     if source.is_gzip:
         msg = "a parquet file within gzip; unpack it first"
         raise source.error(msg)
     table = Groups(source)
+
+    def wanted(connection: Any, path: str) -> list[str]:  # noqa: ANN401  (DuckDB's)
+        return [*columns(connection, source, path, what), _subtopic(connection, path, what)]
+
+    for row, (query_id, doc_id, value, subtopic) in parquet_rows(source, wanted):
+        fault = _fault(query_id, doc_id, value, what)
+        if fault:
+            raise source.error(f"row {row}: {fault}")
+        table.add(query_id, doc_id, canonical(value) if what == "qrels" else value, None, subtopic)
+    return table.groups
+
+
+def parquet_rows(source: Source, wanted: Callable[[Any, str], Sequence[str]]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the number of each row and the columns that ``wanted`` names, as SQL, of a connection and a path."""
+    duckdb = require("duckdb", extra="cli")
     try:
         with _on_disk(source) as path, connected(duckdb) as connection:
-            names = [*columns(connection, source, path, what), _subtopic(connection, path, what)]
-            answer = connection.execute(f"SELECT {', '.join(names)} FROM {FILE}", [path])  # noqa: S608  (quoted names)
+            names = ", ".join(wanted(connection, path))
+            answer = connection.execute(f"SELECT {names} FROM {FILE}", [path])  # noqa: S608  (quoted names)
             row = 0
             while rows := answer.fetchmany(_BATCH):
-                for query_id, doc_id, value, subtopic in rows:
-                    row += 1
-                    fault = _fault(query_id, doc_id, value, what)
-                    if fault:
-                        raise source.error(f"row {row}: {fault}")
-                    table.add(query_id, doc_id, canonical(value) if what == "qrels" else value, None, subtopic)
+                for row, values in enumerate(rows, row + 1):  # noqa: B020  (goes on where the last batch ended)
+                    yield row, values
     except duckdb.Error as error:
         raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
-    return table.groups
 
 
 def _subtopic(connection: Any, path: str, what: str) -> str:  # noqa: ANN401  (DuckDB's)

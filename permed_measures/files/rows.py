@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from permed_measures.files.source import Source
-from permed_measures.inputs import (
-    DOC_COLUMNS,
-    GRADE_COLUMNS,
-    QUERY_COLUMNS,
-    SCORE_COLUMNS,
-    SUBTOPIC_COLUMNS,
-    Judgements,
-)
+from permed_measures.errors import InputError
+
+if TYPE_CHECKING:
+    from permed_measures.files.source import Source
+
+Subtopics = Mapping[str, Mapping[tuple[str, str], float]]
+"""{query_id: {(doc_id, subtopic): grade}}"""
+
+QUERY_COLUMNS = ("query_id", "qid", "query-id", "q_id")
+DOC_COLUMNS = ("doc_id", "docno", "corpus-id", "docid")
+GRADE_COLUMNS = ("relevance", "label", "grade", "rel")
+SCORE_COLUMNS = ("score",)
+SUBTOPIC_COLUMNS = ("iteration", "subtopic", "subtopic_id")
 
 VALUE_COLUMNS = {"qrels": GRADE_COLUMNS, "run": SCORE_COLUMNS}
 
@@ -48,6 +52,59 @@ def what_columns_are(columns: Sequence[str]) -> str | None:
 def subtopic_column(columns: Sequence[str], what: str) -> str | None:
     """Return the column that says for which subtopic a document was judged, if there is one."""
     return next((name for name in SUBTOPIC_COLUMNS if name in columns), None) if what == "qrels" else None
+
+
+class SubtopicQrels(dict[str, Mapping[str, float]]):
+    """Qrels whose iterations tell subtopics apart; a document has the highest grade that it has for any of them."""
+
+    def __init__(self, subtopics: Subtopics) -> None:
+        super().__init__({query_id: _highest(judged) for query_id, judged in subtopics.items()})
+        self.subtopics = subtopics
+        """{query_id: {(doc_id, subtopic): grade}}"""
+
+
+class Judgements:
+    """Collects judgements that come with the subtopic each one was made for, which most files call the iteration."""
+
+    def __init__(self) -> None:
+        self._grades: dict[str, dict[tuple[str, str], Any]] = {}
+        self._seen: set[str] = set()
+
+    def add(self, query_id: str, doc_id: str, subtopic: str, grade: Any) -> bool:  # noqa: ANN401  (checked later)
+        """Take one; return False when there is one already."""
+        judged = self._grades.setdefault(query_id, {})
+        is_new = (doc_id, subtopic) not in judged
+        judged[doc_id, subtopic] = grade
+        self._seen.add(subtopic)
+        return is_new
+
+    def qrels(self) -> dict[str, Any]:
+        """Return them; where all are of one subtopic, they are plain qrels."""
+        if len(self._seen) > 1:
+            return SubtopicQrels(self._grades)
+        return {q: {doc_id: grade for (doc_id, _), grade in judged.items()} for q, judged in self._grades.items()}
+
+
+def _highest(judged: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    highest: dict[str, Any] = {}
+    for (doc_id, _), grade in judged.items():
+        if doc_id not in highest or grade > highest[doc_id]:
+            highest[doc_id] = grade
+    return highest
+
+
+def refuse_several(subtopics: Subtopics) -> None:
+    """Raise InputError for a document that is judged for several subtopics."""
+    for query_id, judged in subtopics.items():
+        doc_ids = [doc_id for doc_id, _ in judged]
+        if len(set(doc_ids)) < len(doc_ids):
+            again = next(doc_id for doc_id in doc_ids if doc_ids.count(doc_id) > 1)
+            of = ", ".join(repr(subtopic) for doc_id, subtopic in judged if doc_id == again)
+            msg = (
+                f"query {query_id!r}, document {again!r} is judged for several subtopics (iterations {of}): that is "
+                "for measures such as alpha_nDCG and StRecall alone; for others keep one grade per document"
+            )
+            raise InputError(msg)
 
 
 class Groups:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
@@ -76,13 +74,22 @@ class Source:
             with self.path.open("rb") if self._piped is None else io.BytesIO(self._piped) as plain:
                 if not self.is_gzip:
                     yield plain
-                    return
-                with gzip.GzipFile(fileobj=plain) as file:
-                    yield file  # type: ignore[misc]  # a GzipFile is read like any other binary file
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"a broken gzip file: {error}", path=self.path) from error
+                else:
+                    with self._unpacked(plain) as file:
+                        yield file
         except OSError as error:
             raise self._unreadable(error) from error
+
+    @contextmanager
+    def _unpacked(self, plain: IO[bytes]) -> Iterator[IO[bytes]]:
+        import gzip  # noqa: PLC0415  (for those who read such files)
+        import zlib  # noqa: PLC0415  (likewise)
+
+        try:
+            with gzip.GzipFile(fileobj=plain) as file:
+                yield file  # type: ignore[misc]  # a GzipFile is read like any other binary file
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"a broken gzip file: {error}", path=self.path) from error
 
     def head(self, size: int = 1 << 16) -> bytes:
         """Return the first bytes."""
@@ -125,6 +132,13 @@ class Source:
                 data = file.read(max(size, len(rest)))  # a long line is not copied once for every block
         if rest:
             yield line, rest
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and the text of every line that is not blank."""
+        for first, block in self.blocks():
+            for number, line in enumerate(self.decode(block, first).split("\n"), first):
+                if line.strip():
+                    yield number, line
 
     def decode(self, data: bytes, line: int) -> str:
         """Decode UTF-8; ``line`` is the number of the first line of the data."""

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError
 from permed_measures.files.numbers import grade_of, score_of
+from permed_measures.files.rows import Judgements, SubtopicQrels
 from permed_measures.files.source import Source, shown
-from permed_measures.inputs import Judgements, SubtopicQrels
 
 NAME = "trec"
 DESCRIPTION = "TREC qrels (query iteration document grade) or a run (query Q0 document rank score tag)"

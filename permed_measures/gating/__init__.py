@@ -15,13 +15,14 @@ from xml.etree import ElementTree as ET
 
 from ir_measures import Measure
 
-from permed_measures.comparison import Comparison, compare
+from permed_measures.comparison import Comparison, Correction, PairedTest, compare
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, distinct, evaluate
+from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.base import written
 from permed_measures.notes import NEVER_MEET
-from permed_measures.profiles import Entry, Profile, load_profile
+from permed_measures.profiles import Entry, Profile, QuerySet, load_profile
 from permed_measures.ranking import Order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.records import as_json
@@ -176,19 +177,19 @@ class Gate(Result):
 
 
 def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
-    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    qrels: QrelsLike,
+    run: RunLike,
     conditions: Sequence[str | Condition] = (),
     *,
     profile: str | Path | Profile | None = None,
-    baseline: Any = None,  # noqa: ANN401  (likewise)
+    baseline: RunLike | None = None,
     max_drop: float | None = None,
     serving: Mapping[str, Any] | None = None,
     min_relevance: float | None = None,
-    queries: str | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
-    test: str = "t",
-    correction: str = "holm",
+    test: PairedTest = "t",
+    correction: Correction = "holm",
     alpha: float = 0.05,
     seed: int = 0,
     run_name: str = "run",

@@ -13,7 +13,7 @@ from ir_measures.providers import registry as provider_registry
 from permed_measures.delegate import delegates
 from permed_measures.errors import HostError
 from permed_measures.evaluate import Plan, aggregate
-from permed_measures.inputs import as_qrels, as_run
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.measures import DEFINED, checked, own
 from permed_measures.measures.base import same_class
 
@@ -24,13 +24,13 @@ NAME = "permed"
 class PermedEvaluator(Evaluator):  # type: ignore[misc]  # ir_measures is untyped
     """Evaluates runs against qrels that are read and checked once."""
 
-    def __init__(self, measures: Iterable[Measure], qrels: Any) -> None:  # noqa: ANN401  (every shape inputs.py knows)
+    def __init__(self, measures: Iterable[Measure], qrels: QrelsLike) -> None:
         self.qrels = as_qrels(qrels)
         super().__init__(list(measures), list(self.qrels))
         self.plan = Plan(self.measures)
         self.plan.check_grades(self.qrels)
 
-    def _columns(self, run: Any) -> list[list[float]]:  # noqa: ANN401  (every shape inputs.py knows)
+    def _columns(self, run: RunLike) -> list[list[float]]:
         return self.plan.columns(self.qrels, as_run(run), self.qrel_qids)
 
     def _metrics(self, columns: Sequence[Sequence[float]]) -> list[Metric]:
@@ -44,15 +44,15 @@ class PermedEvaluator(Evaluator):  # type: ignore[misc]  # ir_measures is untype
         return {measure: aggregate(measure, column) for measure, column in zip(self.measures, columns, strict=True)}
 
     # The three public methods are overridden: the inherited ones hash a measure for every value.
-    def iter_calc(self, run: Any) -> Iterator[Metric]:  # noqa: ANN401  (every shape inputs.py knows)
+    def iter_calc(self, run: RunLike) -> Iterator[Metric]:
         """Yield the value of every measure and query of the qrels."""
         yield from self._metrics(self._columns(run))
 
-    def calc_aggregate(self, run: Any) -> dict[Measure, float]:  # noqa: ANN401  (every shape inputs.py knows)
+    def calc_aggregate(self, run: RunLike) -> dict[Measure, float]:
         """Return the mean of every measure."""
         return self._aggregated(self._columns(run))
 
-    def calc(self, run: Any) -> CalcResults:  # noqa: ANN401  (every shape inputs.py knows)
+    def calc(self, run: RunLike) -> CalcResults:
         """Return means and values."""
         columns = self._columns(run)
         return CalcResults(self._aggregated(columns), self._metrics(columns))
@@ -76,29 +76,6 @@ class PermedProvider(Provider):  # type: ignore[misc]  # ir_measures is untyped
 
     def _evaluator(self, measures: Iterable[Measure], qrels: Any) -> PermedEvaluator:  # noqa: ANN401
         return PermedEvaluator(measures, qrels)
-
-
-def refusal(measure: Measure, error: Exception) -> str:
-    """Say why ir_measures does not compute a measure, and what to write or to install for it.
-
-    >>> refusal(ir_measures.INST(T=2.0), ValueError("…")).partition(":")[0]
-    'ir_measures cannot compute INST(T=2.0)'
-    """
-    advice = []
-    for provider in ir_measures.DefaultPipeline.providers:
-        known = [supported for supported in provider.SUPPORTED_MEASURES if supported.NAME == measure.NAME]
-        if not known:
-            continue
-        refused = min(([n for n, spec in m.params.items() if not spec.validate(measure[n])] for m in known), key=len)
-        if provider.is_available() and not refused:  # it was asked, and failed
-            return f"ir_measures cannot compute {measure}: {error}"
-        written = [f"{measure.NAME}({name}=…)" for name in refused if name not in measure.params]
-        written += [f"{measure.NAME} without {name}" for name in refused if name in measure.params]
-        install = "" if provider.is_available() else provider.install_instructions()
-        steps = [f"write {' and '.join(written)}"] if written else []
-        advice.append(f"{provider.NAME} would: {', '.join([*steps, *([install] if install else [])])}")
-    why = f"none of its providers here does; {'; '.join(advice)}" if advice else str(error)
-    return f"ir_measures cannot compute {measure}: {why}"
 
 
 def register() -> None:

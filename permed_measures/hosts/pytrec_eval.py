@@ -19,14 +19,13 @@ from ir_measures import Measure, nDCG
 from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
-from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate
+from permed_measures.delegate import _MAX_GRADE, _binary, _fit, delegate, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
-from permed_measures.inputs import as_qrels, as_run, ranking_of
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import _host_names, checked, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
 from permed_measures.ranking import Ranking
-from permed_measures.verification.references.pytrec_eval import own_evaluator
 
 __all__ = [
     "RelevanceEvaluator",
@@ -39,10 +38,7 @@ __all__ = [
     "uninstall",
 ]
 
-try:
-    OWN = own_evaluator()  # bound once, so that ours may take its place in pytrec_eval
-except RuntimeError as error:
-    raise HostError(str(error)) from None
+OWN = own_evaluator()  # bound once, so that ours may take its place in pytrec_eval
 
 _PATCH = "_permed_measures"
 _ARGUMENTS = ["query_relevance", "measures", "relevance_level", "judged_docs_only_flag"]
@@ -89,7 +85,7 @@ class RelevanceEvaluator:
 
     def __init__(
         self,
-        query_relevance: Any,  # noqa: ANN401  (every shape that inputs.py knows)
+        query_relevance: QrelsLike,
         measures: Iterable[str | Measure],
         relevance_level: float = 1,
         judged_docs_only_flag: bool = False,  # noqa: FBT001, FBT002  (pytrec_eval's signature)
@@ -117,7 +113,7 @@ class RelevanceEvaluator:
             raise ParamError(msg)
         self._plan.check_grades(self._qrels)
 
-    def evaluate(self, scores: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  (every shape that inputs.py knows)
+    def evaluate(self, scores: RunLike) -> dict[str, dict[str, float]]:
         """Return the values of the queries that are in the run and have judgements."""
         run = {query_id: returned for query_id, returned in as_run(scores).items() if query_id in self._qrels}
         values = {query_id: {} for query_id in run} if self._theirs is None else self._theirs.evaluate(run)

@@ -6,8 +6,6 @@ that is wrong is looked for only when there is one.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
-from permed_measures.files.json_text import as_id, loads
-from permed_measures.files.parquet import FILE, plain_path, quoted
+from permed_measures.files.csv_table import csv_rows
+from permed_measures.files.json_text import STRICT, as_id, first_repeated, json_lines, loads
+from permed_measures.files.parquet import FILE, connected, plain_path, quoted
 from permed_measures.files.parquet import fits as is_parquet
-from permed_measures.files.source import Source, shown
+from permed_measures.files.source import Source
 from permed_measures.numbers import canonical
 
 if TYPE_CHECKING:
@@ -122,19 +121,8 @@ def _of_records(records: list[Any], fault: Callable[[int, str], InputError] = _i
 
 
 def _read_jsonl(source: Source) -> Table:
-    records: list[Any] = []
-    lines: list[int] = []
-    decode = json.JSONDecoder(object_pairs_hook=unique_keys).decode  # made once: json.loads makes one per line
-    for first, block in source.blocks():
-        for number, line in enumerate(source.decode(block, first).split("\n"), first):
-            if not line.strip():
-                continue
-            try:
-                records.append(decode(line))
-            except (ValueError, RecursionError) as error:
-                raise source.error(f"{_reason(error)}: {shown(line)}", number) from None
-            lines.append(number)
-    return _of_records(records, lambda row, message: source.error(message, lines[row]))
+    found = list(json_lines(source, lambda record: record))
+    return _of_records([record for _, record in found], lambda row, message: source.error(message, found[row][0]))
 
 
 def _read_json(source: Source) -> Table:
@@ -166,7 +154,7 @@ def _reason(error: ValueError | RecursionError) -> str:
 
 def _take_items(text: str, place: int, records: list[Any], places: list[int]) -> int:
     """Read the items of a JSON list that is open already; return where its end stands."""
-    decode = json.JSONDecoder(object_pairs_hook=unique_keys).raw_decode
+    decode = STRICT.raw_decode
     place = _skip(text, place)
     if text[place : place + 1] == "]":
         return place
@@ -187,51 +175,24 @@ def _skip(text: str, place: int) -> int:
     return re.compile(r"[ \t\r\n]*").match(text, place).end()  # type: ignore[union-attr]  # an empty match is one, too
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object; ValueError where a key stands twice."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        again = next(key for at, key in enumerate(keys) if key in keys[:at])
-        msg = f"the key {again!r} stands twice in one JSON object"
-        raise ValueError(msg)
-    return made
-
-
 def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
 def _read_csv(source: Source) -> Table:
-    text = source.text()
-    head = text.partition("\n")[0]
-    delimiter = "\t" if source.suffix == ".tsv" else next((mark for mark in ",;\t" if mark in head), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
-        header = next(reader, [])
-        again = next((name for name in header if header.count(name) > 1), None)
-        if again is not None:
-            raise source.error(f"the column {again!r} stands twice in the header", 1)
-        line = reader.line_num + 1
-        for row in reader:
-            if row:
-                if len(row) != len(header):
-                    raise source.error(f"{len(row)} fields, the header has {len(header)}: {shown(str(row))}", line)
-                rows.append(row)
-                lines.append(line)
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise source.error(f"not CSV: {error}", reader.line_num) from None
+    names, found = csv_rows(source)
+    again = first_repeated(names)
+    if again is not None:
+        raise source.error(f"the column {again!r} occurs twice in the header", 1)
+    rows = list(found)
 
     def column(name: str) -> list[Any]:
-        if name not in header:
+        if name not in names:
             return [None] * len(rows)
-        at = header.index(name)
-        return [row[at] or None for row in rows]  # an empty field is an absent value
+        at = names.index(name)
+        return [row[at] or None for _, row in rows]  # an empty field is an absent value
 
-    return Table(header, len(rows), column, lambda row, message: source.error(message, lines[row]), is_text=True)
+    return Table(names, len(rows), column, lambda row, message: source.error(message, rows[row][0]), is_text=True)
 
 
 def _read_parquet(source: Source) -> Table:
@@ -242,7 +203,7 @@ def _read_parquet(source: Source) -> Table:
 
     def select(what: str) -> list[Any]:
         try:
-            with plain_path(source.path) as path, duckdb.connect() as connection:
+            with plain_path(source.path) as path, connected(duckdb) as connection:
                 return connection.execute(f"{what} FROM {FILE}", [path]).fetchall()  # type: ignore[no-any-return]  # DuckDB's rows
         except duckdb.Error as error:
             raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error

@@ -25,7 +25,7 @@ from ir_measures import Measure
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.files.output import write_whole
-from permed_measures.inputs import as_qrels, as_run
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ltr import records
 from permed_measures.measures import parse_all
 from permed_measures.numbers import canonical
@@ -413,7 +413,7 @@ def parted(query_id: str) -> list[str]:
     return [unquote(part, errors="strict") for part in query_id.split("/")]
 
 
-def samples_of(qrels: Any, run: Any) -> Samples:  # noqa: ANN401  (every shape that inputs.py knows)
+def samples_of(qrels: QrelsLike, run: RunLike) -> Samples:
     """Return samples with a score, the way back from qrels and a run.
 
     An unjudged document has label 0. A judged document that was not returned has no score, and a query without

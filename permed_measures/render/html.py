@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from base64 import b64encode
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -68,7 +69,11 @@ def _section(section: Section) -> str:
 def fragment(document: Document) -> str:
     """Return what is in every format, to be shown within another page, which has its own style: a notebook."""
     head = [f"<p><b>{escape(document.title)}</b></p>" if document.title else "", f"<p>{escape(document.summary)}</p>"]
-    return "".join([*head, *map(_section, document.shown("text"))])
+    kept = [
+        replace(section, blocks=[block for block in section.blocks if isinstance(block, (Table, Lines))])
+        for section in document.shown("text")
+    ]
+    return "".join([*head, *(_section(section) for section in kept if section.blocks)])
 
 
 def _hash(inline: str) -> str:

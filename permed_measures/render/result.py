@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from permed_measures.errors import ParamError, did_you_mean, require
 
@@ -26,6 +26,12 @@ def written(document: Document, form: str, *, table: Table | None = None) -> str
         writer = getattr(import_module("permed_measures.render.records"), f"table_{form}")
         return str(writer(table or document.tables[0]))
     return str(getattr(import_module(f"permed_measures.render.{form}"), form)(document))
+
+
+def _one_type(column: list[str | float | None]) -> list[str | float | None]:
+    """Return a column in which whole numbers are floats where others are: frames have one type per column."""
+    mixed = any(isinstance(value, float) for value in column)
+    return [float(value) if mixed and type(value) is int else value for value in column]
 
 
 class Result(ABC):
@@ -60,7 +66,7 @@ class Result(ABC):
 
         return as_json(self.to_dict(), indent)
 
-    def to_dataframe(self, kind: str = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
+    def to_dataframe(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
         """Return the values as a pandas frame, or a polars one with ``kind='polars'``."""
         if kind not in ("pandas", "polars"):
             msg = f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'"
@@ -68,7 +74,7 @@ class Result(ABC):
         frames = require(kind, extra="frames")
         table = self.as_table()
         records = table.records()
-        return frames.DataFrame({head: [record[head] for record in records] for head in table.heads})
+        return frames.DataFrame({head: _one_type([record[head] for record in records]) for head in table.heads})
 
     def to_markdown(self) -> str:
         """Return GitHub's markdown."""

@@ -9,8 +9,8 @@ from os import PathLike
 from typing import Any
 
 from permed_measures.errors import InputError
-from permed_measures.files.json_text import as_id, loads
-from permed_measures.files.source import Source, shown
+from permed_measures.files.json_text import as_id, json_lines
+from permed_measures.files.source import Source
 from permed_measures.numbers import real
 
 QUERY_ID = "query_id"
@@ -68,22 +68,19 @@ def as_candidates(source: Any) -> dict[str, list[Candidate]]:  # noqa: ANN401  (
 def _read(path: str | PathLike[str], read: Callable[[Mapping[str, Any]], Any]) -> dict[str, Any]:
     source = Source(path)
     found: dict[str, Any] = {}
-    for first, block in source.blocks():
-        for number, line in enumerate(source.decode(block, first).split("\n"), first):
-            if not line.strip():
-                continue
-            try:
-                record = loads(line)
-                if not isinstance(record, dict) or QUERY_ID not in record:
-                    msg = f"a line is a JSON object with the key {QUERY_ID!r}"
-                    raise ValueError(msg)  # noqa: TRY301  (one place adds file and line)
-                query_id = as_id(record[QUERY_ID], QUERY_ID)
-                if query_id in found:
-                    msg = f"query {query_id!r} stands in the file twice"
-                    raise ValueError(msg)  # noqa: TRY301  (likewise)
-                found[query_id] = read(record)
-            except ValueError as error:
-                raise source.error(f"{error}: {shown(line)}", number) from None
+
+    def add(record: Any) -> None:  # noqa: ANN401  (checked here)
+        if not isinstance(record, dict) or QUERY_ID not in record:
+            msg = f"a line is a JSON object with the key {QUERY_ID!r}"
+            raise ValueError(msg)
+        query_id = as_id(record[QUERY_ID], QUERY_ID)
+        if query_id in found:
+            msg = f"query {query_id!r} occurs in the file before"
+            raise ValueError(msg)
+        found[query_id] = read(record)
+
+    for _ in json_lines(source, add):
+        pass
     if not found:
         msg = "no query in the file"
         raise source.error(msg)

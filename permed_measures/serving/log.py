@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,17 +11,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from permed_measures.errors import InputError, ParamError, did_you_mean, require
-from permed_measures.files.json_text import loads
-from permed_measures.files.parquet import FILE, plain_path, quoted
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.files.csv_table import csv_rows
+from permed_measures.files.json_text import first_repeated, json_lines, loads
+from permed_measures.files.parquet import FILE, parquet_rows, quoted
 from permed_measures.files.parquet import fits as is_parquet
-from permed_measures.files.source import Source, shown
+from permed_measures.files.source import Source
 from permed_measures.serving.calls import Recorder
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.log_fields import NANO, Fields, Request, RequestReader
 
 FORMATS = ("jsonl", "csv", "parquet")
-_BATCH = 10_000
 
 
 @dataclass(frozen=True)
@@ -128,18 +126,10 @@ def _format(source: Source, name: str | None) -> str:
 
 def _json_rows(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """One object a line; or one JSON text over all lines: an object, or a list of objects."""
-    whole = source.head().lstrip()[:1] == b"["
-    for first, block in source.blocks():
-        for number, line in enumerate(source.decode(block, first).split("\n"), first):
-            if not line.strip():
-                continue
-            if whole or line.strip() == "{":
-                yield from _whole_text(source)
-                return
-            try:
-                yield number, _object(loads(line))
-            except ValueError as error:
-                raise source.error(f"{error}: {shown(line)}", number) from None
+    start = source.head().lstrip()
+    if start[:1] == b"[" or start.partition(b"\n")[0].strip() == b"{":
+        return _whole_text(source)
+    return json_lines(source, _object)
 
 
 def _whole_text(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -159,39 +149,25 @@ def _object(record: Any) -> Mapping[str, Any]:  # noqa: ANN401  (checked here)
 
 
 def _csv_rows(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    text = source.text()
-    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        heads = [head.strip() for head in next(lines, [])]
-        if len(set(heads)) != len(heads):
-            again = next(head for place, head in enumerate(heads) if head in heads[:place])
-            raise source.error(f"the column {again!r} stands twice", 1)
-        for line in lines:
-            if not line:
-                continue
-            if len(line) != len(heads):
-                raise source.error(f"{len(line)} fields, the header has {len(heads)}", lines.line_num)
-            yield lines.line_num, {head: cell.strip() for head, cell in zip(heads, line, strict=True)}
-    except csv.Error as error:
-        raise source.error(f"not CSV: {error}", lines.line_num) from None
+    names, rows = csv_rows(source)
+    heads = [name.strip() for name in names]
+    again = first_repeated(heads)
+    if again is not None:
+        raise source.error(f"the column {again!r} occurs twice", 1)
+    for number, row in rows:
+        yield number, {head: cell.strip() for head, cell in zip(heads, row, strict=True)}
 
 
 def _parquet_rows(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    duckdb = require("duckdb", extra="cli")
-    try:
-        with plain_path(source.path) as path, duckdb.connect() as connection:
-            columns = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
-            wanted = ", ".join(_column(name, str(kind)) for name, kind, *_ in columns)
-            rows = connection.execute(f"SELECT {wanted} FROM {FILE}", [path])  # noqa: S608  (quoted names)
-            names = [name for name, *_ in columns]
-            number = 0
-            while batch := rows.fetchmany(_BATCH):
-                for row in batch:
-                    number += 1
-                    yield number, dict(zip(names, row, strict=True))
-    except duckdb.Error as error:
-        raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
+    names: list[str] = []
+
+    def wanted(connection: Any, path: str) -> list[str]:  # noqa: ANN401  (DuckDB's)
+        columns = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
+        names.extend(name for name, *_ in columns)
+        return [_column(name, str(kind)) for name, kind, *_ in columns]
+
+    for number, row in parquet_rows(source, wanted):
+        yield number, dict(zip(names, row, strict=True))
 
 
 def _column(name: str, kind: str) -> str:

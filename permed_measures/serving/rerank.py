@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.inputs import as_qrels
+from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order
 from permed_measures.render.document import Document, Table
@@ -209,7 +209,7 @@ class RerankEvaluator:
     def __init__(
         self,
         queries: Any,  # noqa: ANN401  (the shapes of as_queries)
-        qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
+        qrels: QrelsLike,
         candidates: Any,  # noqa: ANN401  (the shapes of as_candidates)
         *,
         profile: str | Path | Profile = "rerank",

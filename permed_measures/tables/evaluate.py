@@ -14,13 +14,15 @@ from ir_measures import Measure
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Plan, choose
 from permed_measures.measures import own
-from permed_measures.profiles import Profile
+from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.tables.engines import rank_run, with_plain_names
 from permed_measures.tables.inputs import (
     DUPLICATES,
     NAN_SCORES,
+    Duplicates,
     InputTable,
+    NanScores,
     as_table,
     check_choice,
     check_same_kind,
@@ -43,10 +45,10 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     *,
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
-    queries: str | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
-    duplicates: str = "error",
-    nan_scores: str = "error",
+    duplicates: Duplicates = "error",
+    nan_scores: NanScores = "error",
     row_order: str | None = None,
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
@@ -100,12 +102,12 @@ class Pipeline:
     qrels: InputTable
     run: InputTable
     labels: dict[Measure, str]
-    query_sets: dict[Measure, str]
+    query_sets: dict[Measure, QuerySet]
     profile: Profile | None
     rel: float | None
     plan: Plan
-    duplicates: str
-    nan_scores: str
+    duplicates: Duplicates
+    nan_scores: NanScores
     facts: TableFacts | None = None
     """What the check has counted, once it has: some work can be left out then."""
     table: RankingTable = field(default_factory=RankingTable)
@@ -123,10 +125,10 @@ class Pipeline:
         *,
         profile: str | Path | Profile | None = None,
         min_relevance: float | None = None,
-        queries: str | None = None,
+        queries: QuerySet | None = None,
         order: Order = "float32",
-        duplicates: str = "error",
-        nan_scores: str = "error",
+        duplicates: Duplicates = "error",
+        nan_scores: NanScores = "error",
         row_order: str | None = None,
         qrels_columns: tuple[str, str, str] | None = None,
         run_columns: tuple[str, str, str] | None = None,
@@ -189,7 +191,7 @@ class Pipeline:
         }
         return self._totals(query_sets).select(QUERY, **values, **more)
 
-    def _totals(self, query_sets: set[str]) -> nw.LazyFrame[Any]:
+    def _totals(self, query_sets: set[QuerySet]) -> nw.LazyFrame[Any]:
         """Join, order and sum: one row per query."""
         judged = self.table.judged_columns(without_duplicates(self.qrels, self.duplicates))
         returned = self._with_nan_placed(self.plan.order)
@@ -265,7 +267,7 @@ def known_measures() -> list[str]:
     return sorted([*(name for name, measure in DEFINED.items() if type(measure).expression is not None), *STANDARD])
 
 
-def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_sets: set[str]) -> nw.LazyFrame[Any]:
+def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_sets: set[QuerySet]) -> nw.LazyFrame[Any]:
     """Mark the queries of the qrels and of the run, and keep those that a mean runs over."""
     in_run = queries_of(run).with_columns(returned=nw.lit(1))
     sums = [name for name in totals.collect_schema().names() if name not in (QUERY, "judged")]
@@ -283,7 +285,7 @@ def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_se
     return marked if "qrels" in query_sets else marked.filter(nw.col("returned") > 0)
 
 
-def _in_query_set(value: nw.Expr, queries: str, query_sets: set[str]) -> nw.Expr:
+def _in_query_set(value: nw.Expr, queries: QuerySet, query_sets: set[QuerySet]) -> nw.Expr:
     """Leave out the value of a query that the mean does not run over, where other measures have it."""
     if len(query_sets) == 1 and queries != "both":
         return value

@@ -16,12 +16,13 @@ from permed_measures.evaluate import Evaluation, with_advice
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import canonical
-from permed_measures.profiles import Profile
+from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
+from permed_measures.tables.inputs import Duplicates, NanScores
 from permed_measures.tables.inspection import TableFacts, check, inspect, some_queries
 from permed_measures.tables.ranking_table import GRADE, QUERY, queries_of
 from permed_measures.tables.sessions import Session
@@ -35,10 +36,10 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     *,
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
-    queries: str | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
-    duplicates: str = "error",
-    nan_scores: str = "error",
+    duplicates: Duplicates = "error",
+    nan_scores: NanScores = "error",
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
     by_query: bool = False,

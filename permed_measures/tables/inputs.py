@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import narwhals as nw
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.inputs import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
+from permed_measures.files.rows import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
 from permed_measures.tables.engines import (
     can_be_joined,
     compare_bytes,
@@ -18,8 +18,10 @@ from permed_measures.tables.engines import (
 )
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
 
-DUPLICATES = ("error", "first", "max")
-NAN_SCORES = ("error", "drop", "last")
+Duplicates = Literal["error", "first", "max"]
+DUPLICATES: tuple[Duplicates, ...] = get_args(Duplicates)
+NanScores = Literal["error", "drop", "last"]
+NAN_SCORES: tuple[NanScores, ...] = get_args(NanScores)
 
 _FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127
 """From here on a number is infinite as a 32-bit float; DuckDB takes it for an error."""
@@ -148,7 +150,7 @@ def in_32_bits(score: nw.Expr) -> nw.Expr:
     return in_range.cast(nw.Float32)
 
 
-def without_duplicates(table: InputTable, duplicates: str) -> nw.LazyFrame[Any]:
+def without_duplicates(table: InputTable, duplicates: Duplicates) -> nw.LazyFrame[Any]:
     """Keep one row per query and document: the highest number, or the first row."""
     if duplicates == "error":
         return table.rows

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import narwhals as nw
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, ParamError, did_you_mean, require
-from permed_measures.profiles import Profile
+from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.tables.evaluate import Pipeline, evaluate_tables, table_means
 from permed_measures.tables.inputs import check_choice
 from permed_measures.tables.inspection import faulty_rows
 from permed_measures.tables.ranking_table import GRADE
 
-PARTS = ("values", "means", "check")
+Part = Literal["values", "means", "check"]
+PARTS: tuple[Part, ...] = get_args(Part)
 
 _NO_32_BIT = ("bigquery", "snowflake", "oracle")
 _CAPITALS = ("snowflake", "oracle")
@@ -27,12 +28,12 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     dialect: str = "duckdb",
-    part: str = "values",
+    part: Part = "values",
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
-    queries: str | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
-    duplicates: str = "error",
+    duplicates: Literal["error", "max"] = "error",
     qrels: str = "qrels",
     run: str = "run",
     qrels_columns: tuple[str, str, str] = ("query_id", "doc_id", "relevance"),

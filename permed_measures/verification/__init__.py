@@ -10,7 +10,7 @@ from typing import Any
 from ir_measures import Measure
 
 from permed_measures.evaluate import Plan, evaluate
-from permed_measures.inputs import Run, as_qrels, as_run
+from permed_measures.inputs import QrelsLike, Run, RunLike, as_qrels, as_run
 from permed_measures.measures.base import NOT_GIVEN
 from permed_measures.numbers import as_float
 from permed_measures.profiles import Profile
@@ -165,8 +165,8 @@ def _verdict(check: Check, notes: list[str]) -> str:
 
 
 def verify(  # noqa: PLR0913  (two inputs, the rest options by name)
-    qrels: Any,  # noqa: ANN401  (every shape that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    qrels: QrelsLike,
+    run: RunLike,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,

@@ -24,7 +24,7 @@ from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
-from permed_measures.profiles import PROFILES, QUERY_SETS
+from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Table, Value, of_table
 from permed_measures.render.progress import progress
@@ -68,7 +68,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form: str | None,
     places: int,
     min_relevance: float | None,
-    queries: str | None,
+    queries: QuerySet | None,
     order: Order,
     qrels_format: str | None,
     run_format: str | None,

@@ -22,13 +22,13 @@ from permed_measures.explanation.conventions import (
     thresholds_of,
     weights_of,
 )
-from permed_measures.explanation.lists import Lists, Order, Straddle
+from permed_measures.explanation.orders import Lists, Order, Straddle
 from permed_measures.measures.ndcg import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from permed_measures.explanation.lists import Bools, Floats, Ints
+    from permed_measures.explanation.orders import Bools, Floats, Ints
 
 
 class Values:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from permed_measures.errors import InputError
-from permed_measures.inputs import as_qrels, as_run
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ranking import check_ids
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Straddle:
 class Lists:
     """Qrels and run, read once."""
 
-    def __init__(self, qrels: Any, run: Any, cutoff: int | None) -> None:  # noqa: ANN401  (every shape we read)
+    def __init__(self, qrels: QrelsLike, run: RunLike, cutoff: int | None) -> None:
         self.cutoff = cutoff
         self.qrels = as_qrels(qrels)
         returned = _as_lists(run)
@@ -353,7 +353,7 @@ def _closed_up(query: Ints, start: Ints) -> tuple[Ints, Ints, Ints]:
     return place - query_start + 1, _spread(starts, number) - query_start, np.repeat(sizes, sizes)
 
 
-def _as_lists(run: Any) -> Mapping[str, Any]:  # noqa: ANN401  (every shape we read)
+def _as_lists(run: RunLike) -> Mapping[str, Any]:
     if isinstance(run, (str, PathLike)):
         try:
             return as_run(run)
