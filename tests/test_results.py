@@ -14,6 +14,7 @@ import pytest
 import permed_measures
 from permed_measures import compare, evaluate, explain, gate, verify
 from permed_measures.render.result import FORMATS, Result
+from permed_measures.verification.references import REFERENCES
 
 pytest.importorskip("scipy", reason="the paired t-test needs it")
 
@@ -21,6 +22,7 @@ QRELS = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(30)}
 RUN = {query_id: {"b": 3.0, "a": 2.0, f"x{n}": 1.0} for n, query_id in enumerate(QRELS)}
 OTHER = {query_id: {"c": 3.0, "b": 2.0} for query_id in QRELS}
 MEASURES = "P@1 P@2 P@3 P@4 P@5 P@6 P@7 P@8 P@9 P@10 RR AP nDCG GWAP R@1 R@2 R@3 Rprec Bpref"
+FEW = {name: REFERENCES[name] for name in ("by_hand", "pytrec_eval")}
 SAMPLES = [
     {"trace_id": f"t{n}", "node_id": 1, "query": "q", "tool": tool, "features": [feature, 0.5], "label": label}
     for n in range(5)
@@ -60,7 +62,7 @@ RESULTS = {
     "Comparison": lambda: compare(QRELS, RUN, {"other": OTHER}, "P@1 RR AP nDCG R@2"),
     "Gate": lambda: gate(QRELS, RUN, ["RR>=0.5", "P@1>=2"]),
     "Explanation": lambda: explain(QRELS, RUN, about="map@10"),
-    "Verification": lambda: verify(QRELS, RUN, "P@1 RR GWAP@10"),
+    "Verification": lambda: verify(QRELS, RUN, "P@1 RR GWAP@10", references=FEW),
     "ServingSummary": _serving,
     "ServingReport": _serving_report,
     "RerankReport": _rerankers,

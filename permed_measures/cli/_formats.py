@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -12,6 +12,7 @@ from permed_measures.errors import ParamError
 from permed_measures.files import formats, parquet, read_qrels, read_run
 from permed_measures.ranking import ORDERS
 from permed_measures.render.result import FORMATS as REPORTS
+from permed_measures.render.result import Format
 from permed_measures.tables.datasets import is_parquet
 
 PARQUET = parquet.NAME
@@ -58,24 +59,26 @@ _SUFFIXES = {"text": ".txt", "markdown": ".md", "latex": ".tex"}
 """Where the suffix of an output file is not the name of its format."""
 
 
-def form_for(output: str | None, asked: str | None, forms: Sequence[str] = REPORTS, *, option: str = "--format") -> str:
+def form_for(output: str | None, asked: Format | None) -> Format:
     """Return the format of a report: the one asked for, else that of the file's suffix, else the first.
 
     >>> form_for("report.md", None), form_for("report", None)
     ('markdown', 'text')
     """
+    return asked or cast("Format", form_by_suffix(output, REPORTS, "; or say with --format what it is to hold"))
+
+
+def form_by_suffix(output: str | None, forms: Sequence[str], otherwise: str = "") -> str:
+    """Return the format of the file's suffix, the first where it has none; another suffix is a ParamError."""
     suffix = Path(output or "").suffix.lower()
-    if asked is not None or not suffix:
-        return asked or forms[0]
     known = {_SUFFIXES.get(form, f".{form}"): form for form in forms}
-    if suffix not in known:
-        choose = f"; or say with {option} what it is to hold" if option else ""
+    if suffix and suffix not in known:
         msg = (
             f"-o {output}: the suffix {suffix!r} is none of those that can be written here: {', '.join(known)}; use "
-            f"one of these, or a name without a suffix, which gets {forms[0]}{choose}"
+            f"one of these, or a name without a suffix, which gets {forms[0]}{otherwise}"
         )
         raise ParamError(msg)
-    return known[suffix]
+    return known.get(suffix, forms[0])
 
 
 def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:

@@ -15,6 +15,7 @@ from permed_measures.cli._formats import form_for, report_options
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.files import by_suffix, formatted
 from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.render.result import Format
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.rerank import GIVEN, RerankEvaluator
 
@@ -83,7 +84,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     queries_per_day: float | None,
     revenue_per_query: float | None,
     seed: int,
-    form: str | None,
+    form: Format | None,
     output: str | None,
     write_run: str | None,
     write_serving: str | None,

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from permed_measures.cli._formats import form_for, format_options, order_option, qrels_in, report_options, run_in
+from permed_measures.cli._formats import (
+    form_for,
+    format_options,
+    order_option,
+    qrels_in,
+    report_options,
+    run_in,
+)
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
 from permed_measures.comparison.groups import read_pairs
 from permed_measures.errors import ParamError
@@ -15,6 +22,7 @@ from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import progress
+from permed_measures.render.result import Format
 
 
 @click.command(short_help="Compare runs with a baseline: changes, intervals, tests, a report.")
@@ -66,7 +74,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
-    form: str | None,
+    form: Format | None,
     brief: bool,
     html: str | None,
     output: str | None,

@@ -29,7 +29,7 @@ from permed_measures.ranking import Order
 from permed_measures.render.document import Table, Value, of_table
 from permed_measures.render.progress import progress
 from permed_measures.render.records import as_json
-from permed_measures.render.result import written
+from permed_measures.render.result import Format, written
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import ENGINES, opened
 
@@ -65,7 +65,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     measures: Sequence[str],
     profile: str | None,
     by_query: bool,
-    form: str | None,
+    form: Format | None,
     places: int,
     min_relevance: float | None,
     queries: QuerySet | None,
@@ -178,7 +178,7 @@ def _is_pattern(path: str) -> bool:
     return "*" in path and not Path(path).exists()
 
 
-def _rendered(found: dict[str, Evaluation], form: str, *, by_query: bool, places: int) -> str:
+def _rendered(found: dict[str, Evaluation], form: Format, *, by_query: bool, places: int) -> str:
     if form == "json":
         whole: Any = {name: evaluation.to_dict(by_query=by_query) for name, evaluation in found.items()}
         whole = {"runs": whole} if len(found) > 1 else next(iter(whole.values()))

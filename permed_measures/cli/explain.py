@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from permed_measures.cli._formats import form_for, format_options, qrels_in, report_options, run_in
+from permed_measures.render.result import Format
 
 
 @click.command(short_help="Say which convention produced a number, or how two numbers differ.")
@@ -35,7 +36,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     all_values: bool,
     qrels_format: str | None,
     run_format: str | None,
-    form: str | None,
+    form: Format | None,
     html: str | None,
     output: str | None,
 ) -> None:

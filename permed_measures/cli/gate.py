@@ -14,6 +14,7 @@ from permed_measures.files.output import print_whole, write_whole
 from permed_measures.gating import gate, junit, read_serving
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
+from permed_measures.render.result import Format
 
 
 @click.command(short_help="Check conditions on a run; exit 1 when one does not hold.")
@@ -53,7 +54,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
-    form: str,
+    form: Format,
 ) -> None:
     r"""Check CONDITIONS on the means of a RUN: measure, one of >= <= == > <, number. Quote them: the shell knows > too.
 

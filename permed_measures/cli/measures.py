@@ -22,7 +22,7 @@ from permed_measures.files.output import print_whole
 from permed_measures.measures import DEFINED, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
 from permed_measures.render.document import Table, of_table
-from permed_measures.render.result import written
+from permed_measures.render.result import Format, written
 from permed_measures.verification import all_params
 from permed_measures.verification.references import pytrec_eval, ranx
 from permed_measures.verification.references.reference import Reference
@@ -33,7 +33,7 @@ _ONE_FORMATS = ("text", "json", "jsonl")
 @click.command(short_help="List the measures, or describe one.")
 @click.argument("name", required=False, metavar="[MEASURE]")
 @report_option
-def command(*, name: str | None, form: str) -> None:
+def command(*, name: str | None, form: Format) -> None:
     r"""List the measures, or describe one MEASURE: formula, parameters, names in every host.
 
     As JSON a measure is an object with its formula, parameters and names; the list is a list of these.
@@ -60,7 +60,7 @@ def command(*, name: str | None, form: str) -> None:
     print_whole(("\n".join(lines()) if form == "text" else _json(record(), form)) + "\n")
 
 
-def _listed(form: str) -> str:
+def _listed(form: Format) -> str:
     if form == "json":
         return _json([_record(measure) for measure in _all()], form) + "\n"
     if form == "jsonl":

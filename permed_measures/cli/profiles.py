@@ -13,7 +13,7 @@ from permed_measures.files.output import print_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS, Entry, Profile, Target, load_profile
 from permed_measures.render.document import Document, Section, Table
 from permed_measures.render.records import as_json
-from permed_measures.render.result import written
+from permed_measures.render.result import Format, written
 
 _HEADS = ("name", "measure", "mean over the queries of", "target", "excellent")
 
@@ -22,7 +22,7 @@ _HEADS = ("name", "measure", "mean over the queries of", "target", "excellent")
 @click.argument("name", required=False, metavar="[NAME|FILE.toml]")
 @report_option
 @click.option("--toml", is_flag=True, help="Print one profile as a file that --profile FILE.toml reads.")
-def command(*, name: str | None, form: str, toml: bool) -> None:
+def command(*, name: str | None, form: Format, toml: bool) -> None:
     r"""List the profiles, or show the one called NAME: what each measure is called there, and the targets.
 
     A profile of your own is a TOML file; --toml prints one to start from.

@@ -9,7 +9,7 @@ import click
 
 from permed_measures.cli._formats import report_option
 from permed_measures.render.records import as_json
-from permed_measures.render.result import written
+from permed_measures.render.result import Format, written
 from permed_measures.render.words import counted
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     candidate: str | None,
     features: str | None,
     details: str | None,
-    form: str,
+    form: Format,
 ) -> None:
     r"""Evaluate learning-to-rank samples: Top-1 and Top-3 accuracy, MRR, and a check for features that know the label.
 

@@ -7,6 +7,7 @@ import click
 from permed_measures.cli._formats import form_for, report_options
 from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print
+from permed_measures.render.result import Format
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.log import FORMATS as LOG_FORMATS
 from permed_measures.serving.log import RequestLog, read_log
@@ -42,7 +43,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     usd_per_million_tokens: float | None,
     tokens_per_query: float | None,
     queries_per_day: float | None,
-    form: str | None,
+    form: Format | None,
     output: str | None,
 ) -> None:
     r"""Read a request LOG: JSON Lines, CSV or parquet, one request a row, or OpenTelemetry spans.

@@ -12,6 +12,7 @@ from permed_measures.cli._formats import format_options, qrels_in, report_option
 from permed_measures.errors import ParamError
 from permed_measures.files.output import print_whole
 from permed_measures.profiles import PROFILES
+from permed_measures.render.result import Format
 from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, verify
 
 
@@ -30,7 +31,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     measures: Sequence[str],
     profile: str | None,
     min_relevance: float | None,
-    form: str,
+    form: Format,
     qrels_format: str | None,
     run_format: str | None,
 ) -> None:

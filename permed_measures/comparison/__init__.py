@@ -23,7 +23,7 @@ from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import Step
-from permed_measures.render.result import Result, written
+from permed_measures.render.result import Format, Result, written
 
 if TYPE_CHECKING:
     from permed_measures.comparison.significance import Floats
@@ -172,7 +172,7 @@ class Comparison(Result):
 
         return page(self)
 
-    def render(self, form: str = "text", *, brief: bool = False) -> str:
+    def render(self, form: Format = "text", *, brief: bool = False) -> str:
         """Return the report in one of the formats; ``brief`` is for text, markdown and LaTeX."""
         if brief and form in ("text", "markdown", "latex"):
             return written(self.document(brief=True), form)

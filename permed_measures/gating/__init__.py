@@ -26,7 +26,7 @@ from permed_measures.profiles import Entry, Profile, QuerySet, load_profile
 from permed_measures.ranking import Order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.records import as_json
-from permed_measures.render.result import Result
+from permed_measures.render.result import Format, Result
 from permed_measures.render.words import counted, p_is
 
 
@@ -163,7 +163,7 @@ class Gate(Result):
             rows.append([_SIGNS[record.pop("held")], *record.values()])
         return Table(["verdict", "name", "operator", "wanted", "found", "why"], rows)
 
-    def render(self, form: str = "text") -> str:
+    def render(self, form: Format = "text") -> str:
         """Return the report; as JSON Lines it has one object per check, as JSON has them."""
         if form == "jsonl":
             return "".join(as_json(check.to_dict(), None) + "\n" for check in self.checks)

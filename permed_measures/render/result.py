@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from permed_measures.errors import ParamError, did_you_mean, require
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document, Table
 
-FORMATS = ("text", "markdown", "latex", "csv", "json", "jsonl", "html")
+Format = Literal["text", "markdown", "latex", "csv", "json", "jsonl", "html"]
 """The names of the formats, in Python and in every command."""
+FORMATS: tuple[Format, ...] = get_args(Format)
 _FOR_PROGRAMS = ("csv", "json", "jsonl")
 _LINES = 20
 """The longest that a result's repr is."""
 
 
-def written(document: Document, form: str, *, table: Table | None = None) -> str:
+def written(document: Document, form: Format, *, table: Table | None = None) -> str:
     """Return a document in one of FORMATS; those for programs hold ``table``, else the document's first table."""
     if form not in FORMATS:
         raise ParamError(f"unknown report format {form!r}.{did_you_mean(form, FORMATS)}")
@@ -53,7 +54,7 @@ class Result(ABC):
         """Return the rows of :meth:`to_dataframe`, CSV and JSON Lines."""
         return self.document().tables[0]
 
-    def render(self, form: str = "text") -> str:
+    def render(self, form: Format = "text") -> str:
         """Return the report as 'text', 'markdown', 'latex', 'csv', 'json', 'jsonl' or 'html'."""
         if form == "json":
             return self.to_json() + "\n"

@@ -12,34 +12,6 @@ from permed_measures.comparison.report import words
 from permed_measures.definitions import definition
 from permed_measures.render.document import Table
 
-_FIELDS = (
-    "group",
-    "run",
-    "description",
-    "name",
-    "measure",
-    "queries",
-    "mean",
-    "mean_low",
-    "mean_high",
-    "pairs",
-    "difference",
-    "relative",
-    "difference_low",
-    "difference_high",
-    "p_t",
-    "p_wilcoxon",
-    "p_randomization",
-    "p_adjusted",
-    "verdict",
-    "wins",
-    "ties",
-    "losses",
-    "effect_size",
-    "detectable",
-    "p_imp",
-)
-
 
 def as_table(comparison: Comparison) -> Table:
     """Return one row per table, measure and run, the baseline's too."""
@@ -49,7 +21,9 @@ def as_table(comparison: Comparison) -> Table:
         for measure in comparison.measures
         for run in comparison.names
     ]
-    return Table(_FIELDS, [[line.get(field) for field in _FIELDS] for line in lines])
+    widest = max(lines, key=len)  # the baseline has no change
+    heads = list(widest)
+    return Table(heads, [[line.get(head) for head in heads] for line in lines])
 
 
 def _line(comparison: Comparison, table: Part, run: str, measure: Measure) -> dict[str, Any]:
