@@ -1,4 +1,4 @@
-"""What is written from the measures' classes: the stub of the public names, and README's table."""
+"""What is written from the measures' classes: their types for type checkers, and README's table of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,39 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from compat.stub import STUB
-from compat.stub import make as make_stub
-from permed_measures.measures import DEFINED
-from permed_measures.measures.base import HostName, RankingMeasure
+from permed_measures.measures import DEFINED, EXPORTED
+from permed_measures.measures.base import HostName, Param, RankingMeasure
 
 ROOT = Path(__file__).resolve().parents[1]
+EXPORTS = ROOT / "permed_measures" / "measures" / "exports.pyi"
 README = ROOT / "README.md"
+
+_HEAD = """# Written by `python -m compat.table --write` from the measures' classes.
+from collections.abc import Mapping
+from typing import Literal
+
+from permed_measures.measures.base import RankingMeasure
+"""
+
+
+def _type(param: Param) -> str:
+    if param.kind == "choice":
+        return f"Literal[{', '.join(map(repr, param.allowed_choices or ()))}]"
+    return {"int": "int", "number": "float", "flag": "bool"}.get(param.kind, "Mapping[float, float]")
+
+
+def exports() -> str:
+    """Return the types of all measures: what may be given to each."""
+    return "\n".join([_HEAD, *(_exported(name, measure) for name, measure in sorted(EXPORTED.items()))])
+
+
+def _exported(name: str, measure: RankingMeasure) -> str:
+    params = [f"{param}: {_type(info)} | None = None" for param, info in measure.SUPPORTED_PARAMS.items()]
+    given = "".join(f",\n        {param}" for param in ["*", *params]) if params else ""
+    return (
+        f"class _{name}(RankingMeasure):\n    def __call__(\n        self{given},\n    ) -> _{name}: ...\n"
+        f"    def __matmul__(self, at: float) -> _{name}: ...\n\n{name}: _{name}\n"
+    )
 
 
 def _rows() -> Iterator[list[str]]:
@@ -49,5 +75,5 @@ def readme() -> str:
     return re.sub(r"(## The measures\n\n)(\|.*\n)+", lambda found: found[1] + measure_table(), text)
 
 
-GENERATED: dict[Path, Callable[[], str]] = {STUB: make_stub, README: readme}
+GENERATED: dict[Path, Callable[[], str]] = {EXPORTS: exports, README: readme}
 """What is written, and by whom; the agreement table, which takes minutes, is compat/table.py's."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from permed_measures.hosts.ranx import install as install_ranx
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
+    from permed_measures.measures.exports import *  # noqa: F403  (every measure: python -m compat.table --write)
     from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
     from permed_measures.verification import Verification, verify
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import ir_measures
 from ir_measures import Measure, Metric
 
 from permed_measures.delegate import deepest, delegate, zero_without_hits
-from permed_measures.errors import InputError, ParamError, require
+from permed_measures.errors import InputError, ParamError
 from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import declared, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
@@ -22,9 +22,12 @@ from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
 from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
+from permed_measures.render.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from permed_measures.render.document import Document, Table
 
 
 class Plan:
@@ -171,8 +174,8 @@ def aggregate(measure: Measure, values: Sequence[float]) -> float:
     return float(aggregator.result())
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
     """What :func:`evaluate` returns: means, values per query, and notes on what the numbers rest on."""
 
     means: dict[Measure, float]
@@ -217,33 +220,25 @@ class Evaluation:
             result["notes"] = list(self.notes)
         return result
 
-    def to_json(self, *, by_query: bool = False, notes: bool = False, indent: int | None = 2) -> str:
+    def to_json(self, *, indent: int | None = 2, by_query: bool = False, notes: bool = False) -> str:
         """Return :meth:`to_dict` as JSON text."""
-        import json  # noqa: PLC0415  (not needed by those who import the package)
+        from permed_measures.render.records import as_json  # noqa: PLC0415  (not needed by those who import)
 
-        return json.dumps(self.to_dict(by_query=by_query, notes=notes), indent=indent, ensure_ascii=False)
+        return as_json(self.to_dict(by_query=by_query, notes=notes), indent, allow_nan=True)
 
-    def to_dataframe(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
-        """Return query_id, measure, value as a pandas frame, or a polars one with ``kind='polars'``."""
-        if kind not in ("pandas", "polars"):
-            msg = f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'"
-            raise ParamError(msg)
-        frames = require(kind, extra="frames")
-        return frames.DataFrame(
-            {
-                "query_id": [metric.query_id for metric in self.values],
-                "measure": [str(metric.measure) for metric in self.values],
-                "value": [metric.value for metric in self.values],
-            }
-        )
+    def as_table(self) -> Table:
+        """Return the value of every query: query_id, measure, value."""
+        from permed_measures.render.document import Table  # noqa: PLC0415  (not needed by those who import)
 
-    def __str__(self) -> str:
-        width = max(len(label) for label in self.labels.values())
-        lines = [f"{self.labels[measure]:<{width}}  {mean:.4f}" for measure, mean in self.means.items()]
-        if self.profile is not None:
-            lines += ["", *[f"{self.labels[m]} = {m}" for m in self.means if self.labels[m] != str(m)]]
-        lines += [f"note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return Table(["query_id", "measure", "value"], [[q, str(measure), value] for q, measure, value in self.values])
+
+    def document(self) -> Document:
+        """Return the means, what their names are, and the notes."""
+        from permed_measures.render.document import Document, Lines, Section, Table  # noqa: PLC0415  (as above)
+
+        names = [f"{label} = {measure}" for measure, label in self.labels.items() if label != str(measure)]
+        means = Table(["measure", "mean"], [[self.labels[m], mean] for m, mean in self.means.items()], below=names)
+        return Document("", "", [Section("", [means]), Section("", [Lines(self.notes, "note: ")])])
 
 
 def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ir_measures import Measure
 
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
+from permed_measures.render.words import queries
 
 NAMED = 5
 """How many queries a note names."""
@@ -35,7 +36,7 @@ class Queries(NamedTuple):
     @property
     def counted(self) -> str:
         """The number, in words."""
-        return "1 query" if self.number == 1 else f"{self.number:,} queries"
+        return queries(self.number)
 
     @property
     def named(self) -> str:

@@ -390,7 +390,7 @@ def test_a_measure_as_json(tool):
     assert (standard["params"]["cutoff"]["type"], standard["params"]["rel"]["default"]) == ("int", 1)
     code, out, err = tool("measures", "GWAP", "--format", "latex")
     assert (code, out) == (2, "")
-    assert "one measure is described as table, json, jsonl" in err
+    assert "one measure is described as text, json, jsonl" in err
 
 
 def test_the_list_of_measures_in_other_formats(tool):

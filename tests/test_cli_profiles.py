@@ -43,7 +43,7 @@ def test_one_profile_has_definitions(tool):
     assert "permed-binary" not in out
     _, out, _ = tool("profiles", "rerank", "--format", "markdown")
     assert "| NDCG@10 | nDCG@10 | > 0.85 | > 0.9 |" in out.splitlines()
-    assert out.startswith("### rerank\n\nthe reranking evaluation system")
+    assert out.startswith("**rerank: the reranking evaluation system")
 
 
 def test_profiles_as_json(tool):

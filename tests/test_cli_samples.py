@@ -70,7 +70,7 @@ def test_json(file):
 
 def test_markdown(file):
     out = run(file, "--weights", "1,0", "--format", "markdown")
-    assert "| mrr | 0.7500 | `RR` |" in out
+    assert "| mrr | 0.7500 | RR |" in out
     assert "| f0 | 1 |" in out
 
 

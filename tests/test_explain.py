@@ -12,8 +12,8 @@ from permed_measures import InputError, ParamError, evaluate, explain
 from permed_measures.explanation import AXES, FAMILIES, TOOLS, Convention
 from permed_measures.explanation.conventions import SHARED, base_of, in_words, parse_about, phrase
 from permed_measures.explanation.orders import Lists
-from permed_measures.explanation.report import text
 from permed_measures.explanation.values import Values
+from permed_measures.render.text import text
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}
 RUN = {"q": {"b": 5.0, "x": 4.0, "a": 3.0, "c": 2.0, "d": 1.0}}  # the worked example of the definitions
@@ -311,7 +311,7 @@ def test_reports_hold_the_same_in_every_format(options):
         for report in (plain, tables, page):
             assert f"{value:.6f}" in report
     assert len(record["combinations"]) == len(found.combinations)
-    assert len(plain.splitlines()) < len(text(found, all_values=True).splitlines())
+    assert len(plain.splitlines()) < len(text(found.document(all_values=True)).splitlines())
     assert all(len(line) <= 125 or line.startswith("note:") for line in plain.splitlines())
     widths = {}
     for block in tables.split("\n\n"):
@@ -387,7 +387,7 @@ def test_the_command_names_a_value(tool):
     code, out, _ = tool("--value", "0.3667", "--about", "map@10")
     assert code == 0
     assert "evaluate(qrels, run, 'GWAP@10')" in out
-    assert "used by: PerMed MAP@10" in out
+    assert "PerMed MAP@10" in out
     assert "0.366667" in out
 
 

@@ -12,10 +12,11 @@ import pytest
 from ir_measures import RR
 
 from permed_measures.comparison import compare
-from permed_measures.comparison.report import FORMATS, words
-from permed_measures.comparison.report.plots import _scale, differences_plot
-from permed_measures.comparison.report.tables import changes_grid
+from permed_measures.comparison.report import words
+from permed_measures.comparison.report.plots import differences_plot
+from permed_measures.comparison.report.tables import changes_table
 from permed_measures.errors import ParamError
+from permed_measures.render.result import FORMATS
 
 pytest.importorskip("scipy", reason="the paired t-test needs it")
 
@@ -203,20 +204,6 @@ def test_sentences_say_what_cannot_be_concluded(one_query):
     assert disjoint.render("html")
 
 
-def test_numbers_in_words():
-    assert (words.signed(-0.00001), words.signed(0.5), words.signed(None)) == ("0.0000", "+0.5000", "–")  # noqa: RUF001
-    assert (words.percent(0.1234), words.percent(-1e-9)) == ("+12.3%", "0.0%")
-    assert (words.p_value(0.0), words.p_is(0.00001), words.p_is(0.02)) == ("<0.0001", "p < 0.0001", "p = 0.0200")
-
-
-def test_ticks_are_round_and_within():
-    for low, high in ((0.0, 1.0), (0.8281, 0.8629), (-0.102, 0.05), (0.5, 0.5), (1e-7, 3e-7), (-0.04, 0.04)):
-        scale = _scale([low, high], 0, 100)
-        ticks = scale.ticks()
-        assert 3 <= len(ticks) <= 9
-        assert all(scale.low <= tick <= scale.high for tick in ticks)
-
-
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
 def test_a_star_is_explained_where_one_stands(result, one_query, form):
     with_stars, without = result.render(form), one_query.render(form)
@@ -232,11 +219,11 @@ def test_without_a_correction_no_column_stands_twice():
         compare(qrels, before, {"r": dict.fromkeys(qrels, ("a",))}, "RR", correction=correction)
         for correction in ("none", "holm")
     )
-    assert changes_grid(holm).heads[5:9] == ["p t", "p Wilcoxon", "p rand.", "p t, Holm"]
-    grid = changes_grid(plain)
+    assert changes_table(holm).heads[5:9] == ["p t", "p Wilcoxon", "p rand.", "p t, Holm"]
+    grid = changes_table(plain)
     assert grid.heads[5:9] == ["p t", "p Wilcoxon", "p rand.", "win/tie/loss"]
     # the star stands at the test that decides
-    assert [head for head, cell in zip(grid.heads, grid.rows[0], strict=True) if cell.marked] == ["p t"]
+    assert [head for head, cell in zip(grid.heads, grid.cells()[0], strict=True) if cell.marked] == ["p t"]
     assert "used" not in plain.render()
 
 

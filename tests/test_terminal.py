@@ -52,6 +52,7 @@ FOR_PEOPLE = {
     "gate": ("gate", "qrels.txt", f"{RUN_NAME}.run", "P@1>=0"),
     "explain": ("explain", "qrels.txt", f"{RUN_NAME}.run", "--a", "P@5", "--b", "P@1"),
     "serving": ("serving", "log\x1b[2J.jsonl"),
+    "verify": ("verify", "qrels.txt", f"{RUN_NAME}.run", "-m", "P@1"),
     "convert": ("convert", f"{RUN_NAME}.run", "out.csv"),
     "absent": ("eval", "qrels.txt", "absent\x1b[2J.run"),
     "no suffix": ("eval", "qrels.txt", "other.run", "-o", "x.\x1b[2J"),
@@ -68,7 +69,7 @@ def test_people_see_control_characters_written_out(tool, name):
     _, out, err = tool(*FOR_PEOPLE[name])
     assert not set(HIDDEN) & set(out + err)
     shown = out + err
-    if name not in ("gate", "latex"):  # LaTeX has its own backslash; a gate names no query and no run
+    if name not in ("gate", "latex", "verify"):  # LaTeX has its own backslash; the others name no query and no run
         assert "\\x1b" in shown.replace("\\\\", "\\")
 
 
@@ -105,17 +106,12 @@ def test_a_file_name_that_is_not_utf_8_is_shown():
         assert "\\udcff" in done.stdout.decode() or form == "json"
 
 
+REPORTS = {".txt", ".md", ".tex", ".csv", ".json", ".jsonl", ".html"}
 KNOWN = {
-    "eval": (("eval", "qrels.txt", "other.run"), {".txt", ".md", ".tex", ".csv", ".json", ".jsonl"}),
-    "compare": (
-        ("compare", "qrels.txt", "other.run", f"{RUN_NAME}.run", "-m", "P@1"),
-        {".txt", ".md", ".tex", ".csv", ".json", ".html"},
-    ),
-    "explain": (
-        ("explain", "qrels.txt", "other.run", "--value", "0.5", "--about", "map@5"),
-        {".txt", ".md", ".json", ".html"},
-    ),
-    "serving": (("serving", "log\x1b[2J.jsonl"), {".txt", ".md", ".json", ".html"}),
+    "eval": (("eval", "qrels.txt", "other.run"), REPORTS),
+    "compare": (("compare", "qrels.txt", "other.run", f"{RUN_NAME}.run", "-m", "P@1"), REPORTS),
+    "explain": (("explain", "qrels.txt", "other.run", "--value", "0.5", "--about", "map@5"), REPORTS),
+    "serving": (("serving", "log\x1b[2J.jsonl"), REPORTS),
     "sql": (("sql", "-m", "GWAP@10"), {".sql", ".txt"}),
 }
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from compat.stub import STUB, make
-
 ROOT = Path(__file__).resolve().parents[1]
 
 RIGHT = """
@@ -96,7 +94,3 @@ def test_every_typo_is_found(folder):
     lines = WRONG.splitlines()
     found = sorted({int(place[1]) for place in places if place})
     assert [lines[number - 1] for number in found] == lines[lines.index(FIRST_TYPO) :]
-
-
-def test_the_stub_is_what_is_defined():
-    assert STUB.read_text(encoding="utf-8") == make(), "write it again: python -m compat.stub --write"

@@ -281,11 +281,12 @@ def test_json_and_markdown() -> None:
     assert [(c["measure"], c["reference"]) for c in told["checks"]] == [
         (m, r) for m in ("GWAP@10", "RR") for r in references
     ]
-    assert result.to_markdown().splitlines()[:4] == [
-        f"| measure | by_hand | ir_measures/msmarco {version} |",
-        "| --- | --- | --- |",
-        "| GWAP@10 | agrees to 1e-12 | - |",
-        "| RR | agrees to 1e-12 | agrees to 1e-12 |",
+    assert result.to_markdown().splitlines()[:5] == [
+        "| measure | reference | is asked for | verdict |",
+        "| --- | --- | --- | --- |",
+        "| GWAP@10 | by\\_hand | the definition | agrees to 1e-12 |",
+        "| RR | by\\_hand | the definition | agrees to 1e-12 |",
+        f"|  | ir\\_measures/msmarco {version} | RR | agrees to 1e-12 |",
     ]
 
 

@@ -66,9 +66,7 @@ def verdict_shown() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit) as error:
-        if BrokenPipeError not in (type(error), type(error.__context__)):  # rich makes an exit of it
-            raise
+    except BrokenPipeError:
         drop_output()
 
 

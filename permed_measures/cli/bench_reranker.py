@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from permed_measures.cli._tables import form_for
+from permed_measures.cli._formats import form_for, report_options
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.files import by_suffix, formatted
 from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.render.result import Format
 from permed_measures.serving.cost import Cost
-from permed_measures.serving.report import FORMATS, render
 from permed_measures.serving.rerank import GIVEN, RerankEvaluator
 
 
@@ -61,8 +61,7 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--queries-per-day", type=click.FloatRange(0), metavar="N", help="For the cost of a day.")
 @click.option("--revenue-per-query", type=click.FloatRange(0), metavar="X", help="For the return on investment.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: text, or by FILE's suffix]")
-@click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
+@report_options
 @click.option("--write-run", metavar="FILE", help="Also write the reranked run (one reranker); format by suffix.")
 @click.option("--write-serving", metavar="FILE", help="Also write the figures that gate --serving reads.")
 def command(  # noqa: PLR0913  (one parameter per option)
@@ -85,7 +84,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     queries_per_day: float | None,
     revenue_per_query: float | None,
     seed: int,
-    form: str | None,
+    form: Format | None,
     output: str | None,
     write_run: str | None,
     write_serving: str | None,
@@ -114,7 +113,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures bench-reranker my_rerankers:by_words \
           --queries queries.jsonl --candidates candidates.jsonl --qrels qrels.txt --repeats 20
     """
-    form = form_for(output, form, FORMATS)
+    form = form_for(output, form)
     called = _named(rerankers)
     evaluator = RerankEvaluator(queries, qrels, candidates, profile=profile, given=given)
     run_format = None if write_run is None else _run_format(write_run)
@@ -144,9 +143,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if write_run is not None and run_format is not None:
         write_whole(write_run, formatted(first.run, "run", run_format)[0])
     if write_serving is not None:
-        write_whole(write_serving, first.serving.to_json())
-    made = render(report, form)
-    write_or_print(output, made)
+        write_whole(write_serving, first.serving.render("json"))
+    write_or_print(output, report.render(form))
     sys.exit(0 if all(reranked.serving.latency.answered for reranked in report.rerankers) else 1)
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from permed_measures.cli import _tables
-from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
-from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, Progress, compare, run_name
+from permed_measures.cli._formats import (
+    form_for,
+    format_options,
+    order_option,
+    qrels_in,
+    report_options,
+    run_in,
+)
+from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
 from permed_measures.comparison.groups import read_pairs
-from permed_measures.comparison.report import render
-from permed_measures.errors import ParamError, visible
+from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
-
-FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
+from permed_measures.render.progress import progress
+from permed_measures.render.result import Format
 
 
 @click.command(short_help="Compare runs with a baseline: changes, intervals, tests, a report.")
@@ -47,10 +50,9 @@ FORMATS = ("table", "markdown", "latex", "csv", "json", "html")
 @click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Bootstrap draws.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @format_options
-@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: table, or by FILE's suffix]")
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
-@click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
+@report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -72,7 +74,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
-    form: str | None,
+    form: Format | None,
     brief: bool,
     html: str | None,
     output: str | None,
@@ -93,10 +95,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     if not measures and profile is None:
         profile = "permed"
-    form = _tables.form_for(output, form, FORMATS)
+    form = form_for(output, form)
     sources = _named([baseline, *runs], names)
     first, *others = sources
-    with shown_progress() as progress:
+    with progress("reading") as step:
         comparison = compare(
             qrels_in(qrels, qrels_format),
             run_in(baseline, run_format),
@@ -115,11 +117,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
             p_imp_cutoff=p_imp_cutoff,
             baseline_name=first,
             descriptions=None if describe is None else _descriptions(describe, list(sources)),
-            progress=progress,
+            progress=step,
         )
-    report = render(comparison, "text" if form == "table" else form, brief=brief)
+    report = comparison.render(form, brief=brief)
     if html is not None:
-        write_whole(html, render(comparison, "html"))
+        write_whole(html, comparison.to_html())
     write_or_print(output, report)
 
 
@@ -142,18 +144,3 @@ def _descriptions(path: str, names: Sequence[str]) -> dict[str, str]:
     if not described:
         raise ParamError(f"{path}: none of the runs {', '.join(names)} is described there")
     return described
-
-
-@contextmanager
-def shown_progress() -> Iterator[Progress | None]:
-    """Show a bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415  (only on a terminal)
-    from rich.markup import escape  # noqa: PLC0415  (likewise)
-    from rich.progress import Progress as Bar  # noqa: PLC0415  (likewise)
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=1.0)
-        yield lambda what, share: bar.update(task, description=escape(visible(what)), completed=share)

@@ -12,6 +12,7 @@ from permed_measures.errors import ParamError
 from permed_measures.files import by_name, by_suffix, format_of, formats, formatted
 from permed_measures.files.output import print_note, write_whole
 from permed_measures.files.source import Source
+from permed_measures.render.words import counted, queries
 
 
 @click.command(short_help="Convert qrels or a run to another format.")
@@ -41,15 +42,11 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
     write_whole(target, content)
     documents = sum(map(len, groups.values()))
     number = "grade" if what == "qrels" else "score, or the order"
-    counts = f"{_counted(len(groups), 'query', 'queries')}, {_counted(documents, 'document', 'documents')}"
+    counts = f"{queries(len(groups))}, {counted(documents, 'document')}"
     print_note(f"{what}: {counts}, {module.NAME} to {written.NAME}")
     print_note(f"note: query, document and {number} are kept, nothing else that {source} may hold")
     for note in [*notes, *getattr(groups, "notes", ())]:
         print_note(f"note: {note}")
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _target_format(target: Path, name: str | None) -> ModuleType:

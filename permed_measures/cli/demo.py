@@ -9,7 +9,6 @@ import click
 
 from permed_measures.cli._demo_data import DESCRIPTIONS, write_example
 from permed_measures.comparison import compare
-from permed_measures.comparison.report import render
 from permed_measures.files.output import print_whole, write_whole
 
 
@@ -33,8 +32,8 @@ def command(folder: str) -> None:
         qrels, retrieved, runs, profile="permed", baseline_name=retrieved.stem, descriptions=DESCRIPTIONS
     )
     report = Path(folder) / "report.html"
-    write_whole(report, render(comparison, "html"))
-    print_whole(render(comparison) + "\n")
+    write_whole(report, comparison.to_html())
+    print_whole(comparison.render() + "\n")
     command_line = [qrels, retrieved, profile_query, query_only, "--describe", descriptions, "--html", report]
     print_whole(f"The same with charts and every query, to open in a browser: {report}\n\nTo repeat it:\n")
     print_whole(f"  permed-measures compare {shlex.join(map(str, command_line))}\n")

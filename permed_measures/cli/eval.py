@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from permed_measures import tables
-from permed_measures.cli import _tables
-from permed_measures.cli._formats import PARQUET, column_options, format_options, order_option, qrels_in, run_in
-from permed_measures.errors import HostError, InputError, ParamError, visible
+from permed_measures.cli._formats import (
+    PARQUET,
+    column_options,
+    form_for,
+    format_options,
+    order_option,
+    qrels_in,
+    report_options,
+    run_in,
+)
+from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, choose, evaluate
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
+from permed_measures.render.document import Table, Value, of_table
+from permed_measures.render.progress import progress
+from permed_measures.render.records import as_json
+from permed_measures.render.result import Format, written
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import ENGINES, opened
 
@@ -34,10 +44,7 @@ _LONG_WORK = 32 << 20
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
 @click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
-@click.option(
-    "--format", "form", type=click.Choice(list(_tables.FORMATS)), help="[default: table, or by FILE's suffix]"
-)
-@click.option("-p", "--places", type=click.IntRange(0, 17), default=_tables.PLACES, show_default=True, help="Decimals.")
+@click.option("-p", "--places", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @order_option
@@ -50,7 +57,7 @@ _LONG_WORK = 32 << 20
 @click.option(
     "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
 )
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
+@report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -58,7 +65,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     measures: Sequence[str],
     profile: str | None,
     by_query: bool,
-    form: str | None,
+    form: Format | None,
     places: int,
     min_relevance: float | None,
     queries: QuerySet | None,
@@ -93,12 +100,12 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     if not measures and profile is None:
         profile = "permed"
-    form = _tables.form_for(output, form, list(_tables.FORMATS))
+    form = form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     asked = list(measures) or None
     engine = engine or _engine_for([qrels, *runs], run_format, asked, options)
     found: dict[str, Evaluation] = {}
-    with _progress(runs) as done:
+    with progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK) as step:
         if engine is None:
             _check_no_engine(
                 qrels_columns=qrels_columns,
@@ -111,7 +118,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
             judged = as_qrels(qrels_in(qrels, qrels_format), subtopics=True)
             for name, path in _named(runs).items():
                 found[name] = evaluate(judged, run_in(path, run_format), asked, **options)
-                done(name)
+                step(name, len(found) / len(runs))
         else:
             with opened(engine, master=master, memory_limit=memory_limit) as session:
                 judged = qrels_in(qrels, qrels_format)
@@ -122,7 +129,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 for name, path in _named(runs).items():
                     options["places"] = {"qrels": qrels, "run": path}
                     found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
-                    done(name)
+                    step(name, len(found) / len(runs))
     shown = _rendered(found, form, by_query=by_query, places=places)
     write_or_print(output, shown)
     for name, evaluation in found.items():
@@ -171,33 +178,36 @@ def _is_pattern(path: str) -> bool:
     return "*" in path and not Path(path).exists()
 
 
-def _rendered(found: dict[str, Evaluation], form: str, *, by_query: bool, places: int) -> str:
+def _rendered(found: dict[str, Evaluation], form: Format, *, by_query: bool, places: int) -> str:
     if form == "json":
         whole: Any = {name: evaluation.to_dict(by_query=by_query) for name, evaluation in found.items()}
         whole = {"runs": whole} if len(found) > 1 else next(iter(whole.values()))
-        return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+        return as_json(whole, allow_nan=True) + "\n"
+    table = _long(found, by_query=by_query) if form == "jsonl" else _wide(found, by_query=by_query, places=places)
+    return written(of_table(table), form)
+
+
+def _wide(found: dict[str, Evaluation], *, by_query: bool, places: int) -> Table:
+    """Lay out one column per measure."""
     first = next(iter(found.values()))
-    if form == "jsonl":
-        return _tables.jsonl(_long(found, by_query=by_query))
     heads = [*(["run"] if len(found) > 1 or not by_query else []), *(["query"] if by_query else [])]
-    rows: list[list[str | float]] = []
+    rows: list[list[Value]] = []
     for name, evaluation in found.items():
         start = [name] if "run" in heads else []
         if by_query:
             query_ids = dict.fromkeys(query_id for column in evaluation.columns.values() for query_id in column)
             # a measure whose mean runs over other queries has no value for some of them
             rows += [
-                [*start, query_id, *(column.get(query_id, "") for column in evaluation.columns.values())]
+                [*start, query_id, *(column.get(query_id) for column in evaluation.columns.values())]
                 for query_id in query_ids
             ]
         rows.append([*start, *([_ALL] if by_query else []), *evaluation.means.values()])
-    table = _tables.Table([*heads, *first.labels.values()], rows, _definitions(first), places)
-    return _tables.FORMATS[form](table)
+    return Table([*heads, *first.labels.values()], rows, below=_definitions(first), places=places, left=len(heads))
 
 
-def _long(found: dict[str, Evaluation], *, by_query: bool) -> _tables.Table:
+def _long(found: dict[str, Evaluation], *, by_query: bool) -> Table:
     """Lay out one line per value."""
-    rows: list[list[str | float]] = []
+    rows: list[list[Value]] = []
     for name, evaluation in found.items():
         values = evaluation.values if by_query else []
         rows += [
@@ -207,7 +217,7 @@ def _long(found: dict[str, Evaluation], *, by_query: bool) -> _tables.Table:
     heads = ["run", "query_id", "name", "measure", "value"]
     leave_out = [place for place, wanted in enumerate((len(found) > 1, by_query)) if not wanted]
     kept = [place for place in range(len(heads)) if place not in leave_out]
-    return _tables.Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
+    return Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
 
 
 def _definitions(evaluation: Evaluation) -> list[str]:
@@ -230,19 +240,5 @@ def _files(run: str) -> list[str]:
 
 
 def _size(runs: Sequence[str]) -> int:
+    """Return how many bytes there are to read."""
     return sum(Path(file).stat().st_size for run in runs if "://" not in run for file in _files(run))
-
-
-@contextmanager
-def _progress(runs: Sequence[str]) -> Iterator[Any]:
-    """Show a bar for long work on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty() or _size(runs) < _LONG_WORK:
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415  (only on a terminal)
-    from rich.markup import escape  # noqa: PLC0415  (likewise)
-    from rich.progress import Progress  # noqa: PLC0415  (likewise)
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("evaluating", total=len(runs) if len(runs) > 1 else None)  # one run: a moving bar
-        yield lambda name: bar.update(task, description=escape(visible(name)), advance=1)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from permed_measures.cli._formats import format_options, qrels_in, run_in
-from permed_measures.cli._tables import form_for
-
-FORMATS = ("text", "markdown", "json", "html")
+from permed_measures.cli._formats import form_for, format_options, qrels_in, report_options, run_in
+from permed_measures.render.result import Format
 
 
 @click.command(short_help="Say which convention produced a number, or how two numbers differ.")
@@ -23,9 +21,8 @@ FORMATS = ("text", "markdown", "json", "html")
 @click.option("--conventions", is_flag=True, help="The same run under every convention of the family.")
 @click.option("--all", "all_values", is_flag=True, help="List every value of the family in the text, too.")
 @format_options
-@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: text, or by FILE's suffix]")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page with the plots.")
-@click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
+@report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -39,7 +36,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     all_values: bool,
     qrels_format: str | None,
     run_format: str | None,
-    form: str | None,
+    form: Format | None,
     html: str | None,
     output: str | None,
 ) -> None:
@@ -57,8 +54,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.explanation import explain  # noqa: PLC0415  (likewise)
-    from permed_measures.explanation.report import text  # noqa: PLC0415  (likewise)
     from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (likewise)
+    from permed_measures.render.result import written  # noqa: PLC0415  (likewise)
 
     if value is None and first is None and second is None and not conventions:
         msg = "give --value, or --a and --b, or --conventions with --about"
@@ -66,16 +63,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if conventions and (value is not None or first is not None or second is not None):
         msg = "--conventions shows the whole family: leave --value, --a and --b out"
         raise ParamError(msg)
-    form = form_for(output, form, FORMATS)
+    form = form_for(output, form)
     judged, returned = qrels_in(qrels, qrels_format), run_in(run, run_format)
     found = explain(judged, returned, value=value, about=about, decimals=decimals, a=first, b=second)
-    reports = {
-        "text": lambda: text(found, all_values=all_values),
-        "markdown": found.to_markdown,
-        "json": lambda: found.to_json() + "\n",
-        "html": found.to_html,
-    }
-    report = reports[form]()
+    in_words = form in ("text", "markdown", "latex")
+    report = written(found.document(all_values=all_values), form) if in_words else found.render(form)
     if html is not None:
         write_whole(html, found.to_html())
     write_or_print(output, report)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 
 import click
 
-from permed_measures.cli import _tables, verdict_shown
-from permed_measures.cli._formats import format_options, order_option, qrels_in, run_in
+from permed_measures.cli import verdict_shown
+from permed_measures.cli._formats import format_options, order_option, qrels_in, report_option, run_in
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, run_name
-from permed_measures.errors import visible
 from permed_measures.files.output import print_whole, write_whole
-from permed_measures.gating import Gate, gate, junit, read_serving
+from permed_measures.gating import gate, junit, read_serving
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
+from permed_measures.render.result import Format
 
 
 @click.command(short_help="Check conditions on a run; exit 1 when one does not hold.")
@@ -35,7 +34,7 @@ from permed_measures.ranking import Order
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of the test.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @format_options
-@click.option("--format", "form", type=click.Choice(list(_tables.FORMATS)), default="table", show_default=True)
+@report_option
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -55,7 +54,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
-    form: str,
+    form: Format,
 ) -> None:
     r"""Check CONDITIONS on the means of a RUN: measure, one of >= <= == > <, number. Quote them: the shell knows > too.
 
@@ -90,38 +89,5 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if junit_file is not None:
         write_whole(junit_file, junit(result))
     with verdict_shown():
-        print_whole(_rendered(result, form))
+        print_whole(result.render(form))
     sys.exit(0 if result.held else 1)
-
-
-_SIGNS = {True: "ok", False: "FAILED", None: "skipped"}
-
-
-def _rendered(result: Gate, form: str) -> str:
-    if form == "json":
-        return json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    if form == "jsonl":
-        return "".join(json.dumps(check.to_dict(), ensure_ascii=False) + "\n" for check in result.checks)
-    if form == "table":
-        return _text(result)
-    if form == "csv":
-        heads = ["verdict", *result.checks[0].to_dict()]
-        heads.remove("held")
-        records = [{**check.to_dict(), "verdict": _SIGNS[check.held]} for check in result.checks]
-        rows = [["" if record[head] is None else record[head] for head in heads] for record in records]
-        return _tables.csv(_tables.Table(heads, rows))
-    shown: list[list[str | float]] = [[_SIGNS[c.held], c.what, c.found, c.why] for c in result.checks]
-    heads = ["verdict", "check", "found", "why"]
-    return _tables.FORMATS[form](_tables.Table(heads, shown, [*result.notes, result.summary]))
-
-
-def _text(result: Gate) -> str:
-    checks = [(_SIGNS[check.held], check.what, check.found, check.why) for check in result.checks]
-    rows = [[*map(visible, row)] for row in checks]
-    widths = [max(len(row[place]) for row in rows) for place in range(3)]
-    lines = [
-        f"{sign:<{widths[0]}}  {what:<{widths[1]}}  {found:>{widths[2]}}  {why}".rstrip()
-        for sign, what, found, why in rows
-    ]
-    below = [*(f"note: {note}" for note in result.notes), result.summary]
-    return "\n".join([*lines, *map(visible, below)]) + "\n"

@@ -13,7 +13,7 @@ import click
 import ir_measures
 from ir_measures import Measure
 
-from permed_measures.cli import _tables
+from permed_measures.cli._formats import report_option
 from permed_measures.comparison import p_imp
 from permed_measures.delegate import delegates
 from permed_measures.errors import ParamError
@@ -21,14 +21,16 @@ from permed_measures.files.output import print_whole
 from permed_measures.measures import DEFINED, declared, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
 from permed_measures.measures.definitions import definition, description, formula, plain
+from permed_measures.render.document import Table, of_table
+from permed_measures.render.result import Format, written
 
-_ONE_FORMATS = ("table", "json", "jsonl")
+_ONE_FORMATS = ("text", "json", "jsonl")
 
 
 @click.command(short_help="List the measures, or describe one.")
 @click.argument("name", required=False, metavar="[MEASURE]")
-@click.option("--format", "form", type=click.Choice(list(_tables.FORMATS)), default="table", show_default=True)
-def command(*, name: str | None, form: str) -> None:
+@report_option
+def command(*, name: str | None, form: Format) -> None:
     r"""List the measures, or describe one MEASURE: formula, parameters, names in every host.
 
     As JSON a measure is an object with its formula, parameters and names; the list is a list of these.
@@ -52,15 +54,15 @@ def command(*, name: str | None, form: str) -> None:
     else:
         measure = _found(name)
         lines, record = partial(_described, measure), partial(_record, measure)
-    print_whole(("\n".join(lines()) if form == "table" else _json(record(), form)) + "\n")
+    print_whole(("\n".join(lines()) if form == "text" else _json(record(), form)) + "\n")
 
 
-def _listed(form: str) -> str:
+def _listed(form: Format) -> str:
     if form == "json":
         return _json([_record(measure) for measure in _all()], form) + "\n"
     if form == "jsonl":
         return "".join(_json(_record(measure), form) + "\n" for measure in _all())
-    return _tables.FORMATS[form](_list())
+    return written(of_table(_list()), form)
 
 
 def _json(content: Any, form: str) -> str:  # noqa: ANN401  (records)
@@ -73,15 +75,13 @@ def _all() -> list[Measure]:
     return [*DEFINED.values(), *(m for m in dict.fromkeys(registry) if m.NAME not in DEFINED)]
 
 
-def _list() -> _tables.Table:
-    rows: list[list[str | float]] = [
-        [str(measure), ", ".join(_stems(measure)), _computed_by(measure), _said(measure)] for measure in _all()
-    ]
+def _list() -> Table:
+    rows = [[str(measure), ", ".join(_stems(measure)), _computed_by(measure), _said(measure)] for measure in _all()]
     below = (
         "permed-measures measures MEASURE describes one; it is written Name(param=value)@cutoff.",
         f"{p_imp.NAME}, which compare reports, is of two runs: permed-measures measures {p_imp.NAME} describes it.",
     )
-    return _tables.Table(["measure", "ranx and trec_eval names", "computed by", "what it is"], rows, below)
+    return Table(["measure", "ranx and trec_eval names", "computed by", "what it is"], rows, below=below)
 
 
 class _Name(NamedTuple):

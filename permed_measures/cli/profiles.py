@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from permed_measures.cli import _tables
-from permed_measures.errors import ParamError, visible
+from permed_measures.cli._formats import report_option
+from permed_measures.errors import ParamError
 from permed_measures.files.output import print_whole
 from permed_measures.measures.definitions import definition
 from permed_measures.profiles import PROFILES, QUERY_SETS, Entry, Profile, Target, load_profile
-from permed_measures.render.markup import markdown_text
+from permed_measures.render.document import Document, Section, Table
+from permed_measures.render.records import as_json
+from permed_measures.render.result import Format, written
 
-FORMATS = ("table", "markdown", "json")
+_HEADS = ("name", "measure", "mean over the queries of", "target", "excellent")
 
 
 @click.command(short_help="List the profiles, or show one: measures, names, targets.")
 @click.argument("name", required=False, metavar="[NAME|FILE.toml]")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: table]")
+@report_option
 @click.option("--toml", is_flag=True, help="Print one profile as a file that --profile FILE.toml reads.")
-def command(*, name: str | None, form: str | None, toml: bool) -> None:
+def command(*, name: str | None, form: Format, toml: bool) -> None:
     r"""List the profiles, or show the one called NAME: what each measure is called there, and the targets.
 
     A profile of your own is a TOML file; --toml prints one to start from.
@@ -36,16 +37,16 @@ def command(*, name: str | None, form: str | None, toml: bool) -> None:
     """
     chosen = list(PROFILES.values()) if name is None else [load_profile(name)]
     if toml:
-        if name is None or form is not None:
+        if name is None or form != "text":
             msg = "--toml prints one profile: give its name, and no --format"
             raise ParamError(msg)
         print_whole(chosen[0].to_toml())
     elif form == "json":
         records = [_record(profile) for profile in chosen]
-        print_whole(json.dumps(records if name is None else records[0], indent=2, ensure_ascii=False) + "\n")
+        print_whole(as_json(records if name is None else records[0]) + "\n")
     else:
-        shown = [_shown(profile, form or "table", definitions=name is not None) for profile in chosen]
-        print_whole("\n".join(shown))
+        sections = [_section(profile, definitions=name is not None) for profile in chosen]
+        print_whole(written(Document("", "", sections), form, table=_together(sections)))
 
 
 def _record(profile: Profile) -> dict[str, Any]:
@@ -61,25 +62,33 @@ def _record(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _shown(profile: Profile, form: str, *, definitions: bool) -> str:
-    """Return a heading, and a table with one row per measure and per target that is not a measure's."""
+def _section(profile: Profile, *, definitions: bool) -> Section:
+    """Return a table with one row per measure and per target that is not a measure's."""
     targets = {target.name: target for target in profile.targets}
-    rows: list[list[str | float]] = [
+    rows = [
         [entry.name, str(entry.measure), _over(entry, profile), *_levels(targets.pop(entry.name, None))]
         for entry in profile.entries
     ]
     rows += [[target.name, "a serving figure", "", *_levels(target)] for target in targets.values()]
-    heads = ["name", "measure", "mean over the queries of", "target", "excellent"]
-    kept = [place for place in range(len(heads)) if any(row[place] for row in rows)]
+    kept = [place for place in range(len(_HEADS)) if any(row[place] for row in rows)]
     below = []
     if profile.min_relevance is not None:
         below.append(f"relevant means grade >= {profile.min_relevance} wherever a measure does not say otherwise")
     if definitions:
         below += [f"{entry.name} = {entry.measure}: {definition(entry.measure)}" for entry in profile.entries]
-    table = _tables.Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows], below)
-    if form == "markdown":
-        return f"### {markdown_text(profile.name)}\n\n{markdown_text(profile.description)}\n\n{_tables.markdown(table)}"
-    return f"{visible(profile.name)}: {visible(profile.description)}\n\n{_tables.text(table)}"
+    shown = [[row[place] for place in kept] for row in rows]
+    title = f"{profile.name}: {profile.description}"
+    return Section(profile.name, [Table([_HEADS[place] for place in kept], shown, title, below=below)])
+
+
+def _together(sections: list[Section]) -> Table:
+    """Return the rows of all profiles in one table, for programs."""
+    rows = []
+    for section in sections:
+        for table in section.blocks:
+            records = table.records() if isinstance(table, Table) else []
+            rows += [[section.title, *(record.get(head) or None for head in _HEADS)] for record in records]
+    return Table(["profile", *_HEADS], rows)
 
 
 def _over(entry: Entry, profile: Profile) -> str:

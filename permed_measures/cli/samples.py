@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from permed_measures.errors import visible
+from permed_measures.cli._formats import report_option
+from permed_measures.render.records import as_json
+from permed_measures.render.result import Format, written
+from permed_measures.render.words import counted
 
 if TYPE_CHECKING:
     from permed_measures.ltr.leaks import FeatureLook
     from permed_measures.ltr.samples import Samples, SamplesEvaluation
+    from permed_measures.render.document import Document, Value
 
 
 @click.command()
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--candidate", help="The candidate's field. [default: tool, or candidate_id]")
 @click.option("--features", help="The fields that are features: a,b,c. [default: features, or f0, f1, …]")
 @click.option("--details", type=click.Path(), help="Write one record per group to this JSON Lines file.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@report_option
 def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     file: str,
     weights: str | None,
@@ -45,7 +49,7 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     candidate: str | None,
     features: str | None,
     details: str | None,
-    form: str,
+    form: Format,
 ) -> None:
     r"""Evaluate learning-to-rank samples: Top-1 and Top-3 accuracy, MRR, and a check for features that know the label.
 
@@ -108,9 +112,18 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
             "leaks": [look.to_dict() for look in looks],
             "warnings": warnings,
         }
-        print_whole(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+        print_whole(as_json(shown, allow_nan=True) + "\n")
     else:
-        print_whole((_markdown if form == "markdown" else _text)(found, named, notes, warnings) + "\n")
+        print_whole(written(_document(replace(found, notes=notes), named, warnings), form))
+
+
+def _document(found: SamplesEvaluation, weights: dict[str, float] | None, warnings: list[str]) -> Document:
+    from permed_measures.render.document import Cell, Document, Lines, Section, Table  # noqa: PLC0415  (the tool starts fast)
+
+    means, reading, notes = found.document().sections
+    rows: list[list[Value]] = [[name, Cell(weight, f"{weight:.6g}")] for name, weight in (weights or {}).items()]
+    table = [Section("", [Table(["feature", "weight"], rows)])] if rows else []
+    return Document("", "", [means, reading, *table, notes, Section("", [Lines(warnings, "warning: ")])])
 
 
 class _Training:
@@ -129,17 +142,19 @@ class _Training:
         self.trained_on = trained_on
         self.ranker = SoftmaxRanker(**options, verbose=True).fit(trained_on)
         self.weights = dict(zip(trained_on.feature_names, self.ranker.coef_.tolist(), strict=True))
-        self.notes = [f"weights learned from {_groups(self.ranker.n_groups_)}"]
+        self.notes = [f"weights learned from {counted(self.ranker.n_groups_, 'group')}"]
         if self.ranker.groups_skipped_:
-            skipped = _groups(self.ranker.groups_skipped_)
+            skipped = counted(self.ranker.groups_skipped_, "group")
             self.notes.append(f"{skipped} not learned from: one sample only, or none that is right")
         known = {group.query_id for group in trained_on.groups}
         again = sum(group.query_id in known for group in samples.groups)
         if again:
-            self.notes.append(f"{again:,} of {_groups(len(samples.groups))} were trained on: expect less on new ones")
+            self.notes.append(
+                f"{again:,} of {counted(len(samples.groups), 'group')} were trained on: expect less on new ones"
+            )
         copies = len(again_in(samples, trained_on))
         if copies:
-            share = f"{copies:,} of {_groups(len(samples.groups))}"
+            share = f"{copies:,} of {counted(len(samples.groups), 'group')}"
             self.notes.append(f"{share} occur in the training data under other ids, with the same features and labels")
 
     def looks(self, rel: float, known: list[FeatureLook]) -> list[FeatureLook]:
@@ -157,10 +172,6 @@ class _Training:
         return {"groups": ranker.n_groups_, "groups_skipped": ranker.groups_skipped_, "loss": ranker.loss_curve_}
 
 
-def _groups(count: int) -> str:
-    return "1 group" if count == 1 else f"{count:,} groups"
-
-
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
@@ -174,38 +185,3 @@ def _numbers(text: str) -> list[float]:
     except ValueError:
         msg = f"--weights {text!r}: give numbers separated by commas, such as 0.4,0.3,0.2,0.1"
         raise ParamError(msg) from None
-
-
-def _rows(found: SamplesEvaluation) -> list[tuple[str, str, str]]:
-    names = found.evaluation.labels
-    rows = [(names[measure], f"{mean:.4f}", str(measure)) for measure, mean in found.evaluation.means.items()]
-    return [*rows, ("num_queries", f"{found.num_queries:,}", "groups")]
-
-
-def _text(found: SamplesEvaluation, weights: dict[str, float] | None, notes: list[str], warnings: list[str]) -> str:
-    rows = _rows(found)
-    width = max(len(name) for name, _, _ in rows)
-    longest = max(len(value) for _, value, _ in rows)
-    lines = [f"{name:<{width}}  {value:>{longest}}  {what}" for name, value, what in rows]
-    lines += ["", *found.reading()]
-    if weights is not None:
-        lines += ["", "weights: " + ", ".join(f"{name} {weight:.6g}" for name, weight in weights.items())]
-    lines += [f"note: {note}" for note in notes]
-    lines += [f"warning: {warning}" for warning in warnings]
-    return "\n".join(map(visible, lines))
-
-
-def _markdown(found: SamplesEvaluation, weights: dict[str, float] | None, notes: list[str], warnings: list[str]) -> str:
-    lines = ["| name | value | measure |", "|---|---:|---|"]
-    lines += [f"| {name} | {value} | `{what}` |" for name, value, what in _rows(found)]
-    lines += ["", *[f"{line}  " for line in found.reading()]]
-    if weights is not None:
-        lines += ["", "| feature | weight |", "|---|---:|"]
-        lines += [f"| {_cell(name)} | {weight:.6g} |" for name, weight in weights.items()]
-    lines += ["", *[f"- {_cell(note)}" for note in notes]]
-    lines += [f"- **warning:** {_cell(warning)}" for warning in warnings]
-    return "\n".join(lines).rstrip()
-
-
-def _cell(text: str) -> str:
-    return visible(text.replace("\n", " ")).replace("|", "\\|")

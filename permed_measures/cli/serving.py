@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
-from permed_measures.cli._tables import form_for
+from permed_measures.cli._formats import form_for, report_options
 from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print
+from permed_measures.render.result import Format
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.log import FORMATS as LOG_FORMATS
 from permed_measures.serving.log import RequestLog, read_log
 from permed_measures.serving.log_fields import UNITS_MS, Fields
-from permed_measures.serving.report import FORMATS, ServingReport, render
+from permed_measures.serving.report import ServingReport
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import Targets
 
@@ -28,8 +29,7 @@ from permed_measures.serving.targets import Targets
 @click.option("--usd-per-million-tokens", type=click.FloatRange(0), metavar="X", help="The price of tokens.")
 @click.option("--tokens-per-query", type=click.FloatRange(0), metavar="N", help="Unless the log has tokens.")
 @click.option("--queries-per-day", type=click.FloatRange(0), metavar="N", help="For the cost of a day.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: text, or by FILE's suffix]")
-@click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
+@report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     log: str,
@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     usd_per_million_tokens: float | None,
     tokens_per_query: float | None,
     queries_per_day: float | None,
-    form: str | None,
+    form: Format | None,
     output: str | None,
 ) -> None:
     r"""Read a request LOG: JSON Lines, CSV or parquet, one request a row, or OpenTelemetry spans.
@@ -64,7 +64,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures serving requests.jsonl --usd-per-million-tokens 0.025 --tokens-per-query 40000 \
           --queries-per-day 100000 --format json -o serving.json
     """
-    form = form_for(output, form, FORMATS)
+    form = form_for(output, form)
     fields = Fields(
         duration=duration_field,
         duration_unit=duration_unit,
@@ -80,8 +80,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         queries_per_day=queries_per_day,
         notes=tuple(requests.notes),
     )
-    report = render(ServingReport(requests.path.name, summary, Targets()), form)
-    write_or_print(output, report)
+    write_or_print(output, ServingReport(requests.path.name, summary, Targets()).render(form))
 
 
 def _cost(requests: RequestLog, price: float | None, tokens: float | None) -> Cost | None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from permed_measures import tables
-from permed_measures.cli._formats import column_options, order_option
-from permed_measures.cli._tables import form_for
+from permed_measures.cli._formats import column_options, form_by_suffix, order_option
 from permed_measures.files.output import write_or_print
 from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
@@ -65,7 +64,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures sql --profile llm-judged --dialect bigquery --qrels lake.qrels --run lake.answers
       permed-measures sql --part check --dialect postgres
     """
-    form_for(output, None, ("sql", "text"), option="")
+    form_by_suffix(output, ("sql", "text"))
     sql = tables.to_sql(
         list(measures) or None,
         profile=profile if measures or profile else "permed",

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import click
 
 from permed_measures.cli import verdict_shown
-from permed_measures.cli._formats import format_options, qrels_in, run_in
-from permed_measures.errors import ParamError, visible
+from permed_measures.cli._formats import format_options, qrels_in, report_option, run_in
+from permed_measures.errors import ParamError
 from permed_measures.files.output import print_whole
 from permed_measures.profiles import PROFILES
-from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, Verification, verify
+from permed_measures.render.result import Format
+from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, verify
 
 
 @click.command(short_help="Check our values against other implementations, on your data.")
@@ -21,8 +22,8 @@ from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, Verifica
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
 @click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
-@click.option("--format", "form", type=click.Choice(["table", "json", "markdown"]), default="table", show_default=True)
 @format_options
+@report_option
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -30,7 +31,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     measures: Sequence[str],
     profile: str | None,
     min_relevance: float | None,
-    form: str,
+    form: Format,
     qrels_format: str | None,
     run_format: str | None,
 ) -> None:
@@ -58,26 +59,5 @@ def command(  # noqa: PLR0913  (one parameter per option)
         min_relevance=min_relevance,
     )
     with verdict_shown():
-        if form == "json":
-            print_whole(result.to_json() + "\n")
-        elif form == "markdown":
-            print_whole(result.to_markdown() + "\n")
-        else:
-            _show(result)
+        print_whole(result.render(form))
     sys.exit({HOLDS: 0, DIFFERS: 1, NOT_CONFIRMED: 3}[result.outcome])
-
-
-def _show(result: Verification) -> None:
-    from rich.console import Console  # noqa: PLC0415  (only for this output)
-    from rich.table import Column, Table  # noqa: PLC0415  (likewise)
-    from rich.text import Text  # noqa: PLC0415  (likewise)
-
-    table = Table("measure", Column("reference", no_wrap=True), "is asked for", "verdict")
-    rows, notes = result.rows()
-    for row in rows:
-        table.add_row(*[Text(visible(cell), overflow="fold") for cell in row])
-    console = Console()
-    console.print(table)
-    for note in notes:
-        console.print(Text(visible(note)))
-    console.print(Text(visible(result.summary)))

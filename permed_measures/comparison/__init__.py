@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import ir_measures
 import numpy as np
@@ -22,9 +22,13 @@ from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
+from permed_measures.render.progress import Step
+from permed_measures.render.result import Format, Result, written
 
 if TYPE_CHECKING:
     from permed_measures.comparison.significance import Floats
+    from permed_measures.render.document import Document
+    from permed_measures.render.document import Table as Rows
 
 PairedTest = Literal["t", "wilcoxon", "randomization"]
 TESTS: tuple[PairedTest, ...] = get_args(PairedTest)
@@ -37,7 +41,6 @@ CORRECTIONS: dict[Correction, Callable[[Sequence[float | None]], list[float | No
 _USUAL_CUTOFF = 10
 
 Key = tuple[str, Measure]
-Progress = Callable[[str, float], None]
 ResultT = TypeVar("ResultT")
 
 
@@ -99,8 +102,8 @@ class Table:
         return {run for run, value in means.items() if value is not None and value > max(values) - SAME}
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """What :func:`compare` returns."""
 
     baseline: str
@@ -145,14 +148,35 @@ class Comparison:
         before, after = self.values[self.baseline, measure], self.values[run, measure]
         return {query_id: after[query_id] - value for query_id, value in before.items() if query_id in after}
 
-    def render(self, form: str = "text", *, brief: bool = False) -> str:
-        """Return the report as 'text', 'markdown', 'latex', 'csv', 'json' or 'html'."""
-        from permed_measures.comparison.report import render  # noqa: PLC0415  (reports are for those who read them)
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        from permed_measures.comparison.report.records import as_dict  # noqa: PLC0415  (for those who read it)
 
-        return render(self, form, brief=brief)
+        return as_dict(self)
 
-    def __str__(self) -> str:
-        return self.render()
+    def as_table(self) -> Rows:
+        """Return one row per group, measure and run, every number unrounded."""
+        from permed_measures.comparison.report.records import as_table  # noqa: PLC0415  (as above)
+
+        return as_table(self)
+
+    def document(self, *, brief: bool = False) -> Document:
+        """Return the report; a brief one has the means and the definitions."""
+        from permed_measures.comparison.report.tables import document  # noqa: PLC0415  (as above)
+
+        return document(self, brief=brief)
+
+    def page(self) -> Document:
+        """Return the page, with plots and the values of all queries."""
+        from permed_measures.comparison.report.page import page  # noqa: PLC0415  (as above)
+
+        return page(self)
+
+    def render(self, form: Format = "text", *, brief: bool = False) -> str:
+        """Return the report in one of the formats; ``brief`` is for text, markdown and LaTeX."""
+        if brief and form in ("text", "markdown", "latex"):
+            return written(self.document(brief=True), form)
+        return super().render(form)
 
 
 def compare(  # noqa: PLR0913  (the options of a comparison, all but three with defaults)
@@ -174,7 +198,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     p_imp_cutoff: int | None = None,
     baseline_name: str | None = None,
     descriptions: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Comparison:
     """Compare runs with a baseline, query by query.
 

@@ -1,40 +1,49 @@
-"""An Explanation as text and as markdown. Nothing is computed here."""
+"""What people read of an Explanation. Nothing is computed here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from textwrap import wrap
-from typing import NamedTuple
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
 
-from permed_measures.errors import visible
-from permed_measures.explanation.conventions import AXES, FAMILIES, SHARED, short
-from permed_measures.explanation.search import Combination, Explanation, Ties
-from permed_measures.explanation.waterfall import Moved, Waterfall
-from permed_measures.render.markup import markdown_text
+from permed_measures.explanation.conventions import AXES, FAMILIES, SHARED, in_words, short
+from permed_measures.explanation.plots import STYLE, dots, waterfall
+from permed_measures.render.document import Block, Cell, Document, Html, Lines, Section, Table, Value
+from permed_measures.render.words import counted, number, queries, signed
 
-WIDTH = 118
-
-
-class Table(NamedTuple):
-    """A table before it has a format; the first columns are numbers, the others texts."""
-
-    heads: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    numbers: int
+if TYPE_CHECKING:
+    from permed_measures.explanation.search import Combination, Explanation, Ties
+    from permed_measures.explanation.waterfall import Moved, Waterfall
 
 
-def number(value: float | None, decimals: int = 6) -> str:
-    """Write a value."""
-    return "not counted" if value is None else f"{value:.{decimals}f}"
+def document(explanation: Explanation, *, all_values: bool) -> Document:
+    """Return the question and its answer; ``all_values`` adds every value of the family to what is no page."""
+    is_open = explanation.value is None and explanation.waterfall is None
+    shown: Sequence[Combination] = explanation.combinations if is_open else explanation.matches
+    sections = _matches(explanation)
+    if explanation.waterfall is not None:
+        sections += _walk(explanation.waterfall)
+    family: list[Block] = [dots(explanation), *_family(explanation)]
+    title = f"What {_abouts(explanation)} can mean"
+    sections.append(Section(title, family, "values", on="all" if is_open else "page"))
+    if all_values:
+        sections.append(Section("All values", [_values(explanation, explanation.combinations)], on="text"))
+    notes = [f"{AXES[axis].about}: changes nothing here, {why}" for axis, why in explanation.closed.items()]
+    for name, title, lines in (
+        ("ties", "Ties", [line for ties in explanation.ties for line in _tie_lines(ties)]),
+        ("notes", "Notes", [*explanation.notes, *notes]),
+    ):
+        if lines:
+            sections.append(Section(title, [Lines(lines, "- ", flow=True)], name))
+    lists = [Lines(lines, "- ", flow=True) for lines in map(_sources, (explanation.combinations, shown))]
+    if lists[0].lines:
+        sections.append(Section("Sources of the tools' conventions", lists[:1], "sources", on="page"))
+    if lists[1].lines:
+        sections.append(Section("Sources", lists[1:], on="text"))
+    return Document(_headline(explanation), _spread(explanation), sections, style=STYLE)
 
 
-def signed(value: float, decimals: int = 6) -> str:
-    """Write a change; none is 0."""
-    shown = f"{value:+.{decimals}f}"
-    return shown[1:] if float(shown) == 0 else shown
-
-
-def asked(combination: Combination) -> str:
+def _asked(combination: Combination) -> str:
     """Return the call of evaluate() that gives the value; empty where none does."""
     if combination.measure is None:
         return ""
@@ -42,132 +51,133 @@ def asked(combination: Combination) -> str:
     return f"evaluate(qrels, run, {combination.measure!r}{options})"
 
 
-def headline(explanation: Explanation) -> str:
+def _headline(explanation: Explanation) -> str:
     """Say the question and the answer in one sentence."""
-    about = abouts(explanation)
+    about = _abouts(explanation)
     if explanation.waterfall is not None:
         walk = explanation.waterfall
-        first, last = (f"{number(value)} ({name})" for value, name in zip(walk.values, walk.names, strict=True))
-        return f"From {first} to {last}: {signed(walk.values[1] - walk.values[0])}"
-    counted = f"{explanation.conventions:,} conventions with {len(explanation.combinations):,} different values"
+        first, last = (f"{number(value, 6)} ({name})" for value, name in zip(walk.values, walk.names, strict=True))
+        return f"From {first} to {last}: {signed(walk.values[1] - walk.values[0], 6)}"
+    tried = f"{explanation.conventions:,} conventions with {len(explanation.combinations):,} different values"
     if explanation.value is None:
-        return f"What {about} can mean on this run: {counted}"
+        return f"What {about} can mean on this run: {tried}"
     shown = f"{explanation.value:.{explanation.decimals}f}"
     if not explanation.matches:
-        return f"{about} = {shown}: none of {counted} gives it"
-    readings = "1 reading" if len(explanation.matches) == 1 else f"{len(explanation.matches)} readings"
-    return f"{about} = {shown}: {readings}, of {counted}"
+        return f"{about} = {shown}: none of {tried} gives it"
+    return f"{about} = {shown}: {counted(len(explanation.matches), 'reading')}, of {tried}"
 
 
-def abouts(explanation: Explanation) -> str:
+def _abouts(explanation: Explanation) -> str:
     """Name what it is about; many names at once are not listed."""
     names = [short(*about) for about in explanation.about]
     few = 3
     return ", ".join(names) if len(names) <= few else "a measure"
 
 
-def definitions(explanation: Explanation) -> Table:
-    """Lay out the readings that differ in what is computed, the plainest first."""
-    rows = []
-    for combination in explanation.combinations:
-        convention = combination.convention
-        changed = {axis for axis, _ in convention.deviations()}
-        if changed <= set(FAMILIES[convention.family].axes):
-            rows.append(_row(combination, explanation))
-    return Table(("value", "change", "convention", "measure", "used by"), rows, 2)
+def _spread(explanation: Explanation) -> str:
+    low, high = explanation.spread
+    return f"Spread: {number(low.value, 6)} ({low.words}) to {number(high.value, 6)} ({high.words})."
 
 
-def shared(explanation: Explanation) -> Table:
-    """Lay out what all measures share, one toggle at a time from the plainest reading."""
-    rows = []
+def _matches(explanation: Explanation) -> list[Section]:
+    sections = []
+    for name, title, found in (
+        ("matches", "Readings that give the value", explanation.matches),
+        ("nearest", "The nearest values", explanation.nearest),
+        ("elsewhere", "Under another name or cut-off", explanation.elsewhere),
+    ):
+        rows: list[list[Value]] = [[c.value, _said(c), _asked(c), c.used_by] for c in found]
+        table = Table(["value", "convention", "measure", "used by"], rows, places=6, flow=True)
+        sections += [Section(title, [table], name)] if found else []
+    return sections
+
+
+def _said(match: Combination) -> str:
+    cut = ", cut off, not rounded" if match.truncated else ""
+    others = f" ({match.others:,} other conventions give the same number here)" if match.others else ""
+    return match.words + cut + others
+
+
+def _family(explanation: Explanation) -> list[Table]:
+    """Lay out the readings that differ in what is computed, then what all measures share, one toggle at a time."""
+    plain, shared = [], []
     for combination in explanation.combinations:
         changed = [axis for axis, _ in combination.convention.deviations()]
+        if set(changed) <= set(FAMILIES[combination.convention.family].axes):
+            plain.append(combination)
         if len(changed) == 1 and changed[0] in SHARED:
-            rows.append(_row(combination, explanation))
-    return Table(("value", "change", "convention", "measure", "used by"), rows, 2)
+            shared.append(combination)
+    tables = [_values(explanation, plain)]
+    if shared:
+        tables.append(_values(explanation, shared, "What all measures share, one at a time"))
+    return tables
 
 
-def every(explanation: Explanation) -> Table:
-    """Lay out all values."""
-    rows = [_row(combination, explanation) for combination in explanation.combinations]
-    return Table(("value", "change", "convention", "measure", "used by"), rows, 2)
+def _values(explanation: Explanation, combinations: Sequence[Combination], title: str = "") -> Table:
+    bases: dict[object, float] = {}
+    for combination in explanation.combinations:
+        bases.setdefault((combination.convention.family, combination.convention.at), combination.value)
+    rows: list[list[Value]] = []
+    for c in combinations:
+        change = c.value - bases[c.convention.family, c.convention.at]
+        options = "".join(f", {name}={value!r}" for name, value in c.options.items())
+        measure = "" if c.measure is None else f"{c.measure}{options}"
+        rows.append([c.value, Cell(change, signed(change, 6)), c.words, measure, c.used_by])
+    heads = ["value", "change", "convention", "measure", "used by"]
+    return Table(heads, rows, title, places=6, flow=True)
 
 
-def _row(combination: Combination, explanation: Explanation) -> tuple[str, ...]:
-    convention = combination.convention
-    base = next(
-        c.value
-        for c in explanation.combinations
-        if (c.convention.family, c.convention.at) == (convention.family, convention.at)
-    )
-    options = "".join(f", {name}={value!r}" for name, value in combination.options.items())
-    measure = "" if combination.measure is None else f"{combination.measure}{options}"
-    return (
-        number(combination.value),
-        signed(combination.value - base),
-        combination.words,
-        measure,
-        used_by(combination),
-    )
+def _walk(walk: Waterfall) -> list[Section]:
+    sections = [Section(f"From {walk.names[0]} to {walk.names[1]}", [waterfall(walk), _steps(walk)], "walk")]
+    if walk.moved:
+        sections.append(Section("The queries that changed most", [_moved(walk.moved)], "queries"))
+        by_step: list[Block] = []
+        for step in walk.steps:
+            if step.moved and step.change:
+                by_step += [Html(f"<h3>{escape(AXES[step.axis].about)}: {escape(step.words)}</h3>"), _moved(step.moved)]
+        sections.append(Section("", by_step, on="page"))
+    ends = [f"{name}: {in_words(end)}" for name, end in zip(walk.names, (walk.start, walk.end), strict=True)]
+    return [*sections, Section("What the two are", [Lines(ends)], "ends", on="page")]
 
 
-def used_by(combination: Combination) -> str:
-    """Name the tools and papers."""
-    return "; ".join(tool.label(combination.convention.at) for tool in combination.tools)
-
-
-def steps(walk: Waterfall) -> Table:
-    """Lay out the walk."""
-    rows = [(number(walk.values[0]), "", walk.names[0], "")]
+def _steps(walk: Waterfall) -> Table:
+    rows: list[list[Value]] = [[walk.values[0], "", walk.names[0], ""]]
     rows += [
-        (number(step.after), signed(step.change), f"{AXES[step.axis].about}: {step.words}", _changed(step.changed))
-        for step in walk.steps
+        [s.after, Cell(s.change, signed(s.change, 6)), f"{AXES[s.axis].about}: {s.words}", queries(s.changed)]
+        for s in walk.steps
     ]
-    rows.append((number(walk.values[1]), signed(walk.values[1] - walk.values[0]), f"{walk.names[1]}, in all", ""))
-    return Table(("value", "change", "convention", "queries changed"), rows, 2)
+    change = walk.values[1] - walk.values[0]
+    rows.append([walk.values[1], Cell(change, signed(change, 6)), f"{walk.names[1]}, in all", ""])
+    return Table(["value", "change", "convention", "queries changed"], rows, places=6, flow=True)
 
 
-def _changed(count: int) -> str:
-    return "1 query" if count == 1 else f"{count:,} queries"
+def _moved(moved: Sequence[Moved]) -> Table:
+    rows: list[list[Value]] = []
+    for query in moved:
+        ends = [Cell(value, "" if value is not None else "not counted") for value in (query.before, query.after)]
+        rows.append([*ends, Cell(query.share, signed(query.share, 6)), query.query_id])
+    return Table(["before", "after", "adds to the mean", "query"], rows, places=6, flow=True)
 
 
-def moved(queries: Sequence[Moved]) -> Table:
-    """Lay out the queries that changed most."""
-    rows = [(number(q.before), number(q.after), signed(q.share), visible(q.query_id)) for q in queries]
-    return Table(("before", "after", "adds to the mean", "query"), rows, 3)
-
-
-def tie_lines(ties: Ties) -> list[str]:
+def _tie_lines(ties: Ties) -> list[str]:
     """Say what equal scores leave open."""
     where = "the returned documents" if ties.convention.cutoff is None else f"the top {ties.convention.cutoff}"
     bits = f"{ties.convention.precision}-bit"
     if not ties.tied:
-        return [f"Ties: no document of {where} shares its {bits} score with another one."]
-    queries = "1 query" if ties.queries == 1 else f"{ties.queries:,} queries"
-    counted = f"{ties.tied:,} of {ties.documents:,} documents, {queries}"
-    lines = [f"Ties: {ties.share:.1%} of {where} ({counted}) share their {bits} score with another one."]
+        return [f"no document of {where} shares its {bits} score with another one."]
+    counted = f"{ties.tied:,} of {ties.documents:,} documents, {queries(ties.queries)}"
+    lines = [f"{ties.share:.1%} of {where} ({counted}) share their {bits} score with another one."]
     if ties.best == ties.best:
         lines.append(
-            f"By the order of ties alone the value {number(ties.value)} could be {number(ties.worst)} to "
-            f"{number(ties.best)}, on average {number(ties.expected)} (exact, over all orders)."
+            f"by the order of ties alone the value {number(ties.value, 6)} could be {number(ties.worst, 6)} to "
+            f"{number(ties.best, 6)}, on average {number(ties.expected, 6)} (exact, over all orders)."
         )
     else:
-        lines.append("The best and the worst value over all orders cannot be given exactly here, so none is given.")
+        lines.append("the best and the worst value over all orders cannot be given exactly here, so none is given.")
     return lines
 
 
-def spread_line(explanation: Explanation) -> str:
-    """Say how far the readings of a name are apart."""
-    low, high = explanation.spread
-    return f"Spread: {number(low.value)} ({low.words}) to {number(high.value)} ({high.words})."
-
-
-def closed_lines(explanation: Explanation) -> list[str]:
-    """Say what cannot be the reason."""
-    return [f"{AXES[axis].about}: changes nothing here, {why}" for axis, why in explanation.closed.items()]
-
-
-def sources(combinations: Sequence[Combination]) -> list[str]:
+def _sources(combinations: Sequence[Combination]) -> list[str]:
     """Say where the tools' conventions were read, and how they were checked."""
     lines: dict[str, None] = {}
     for combination in combinations:
@@ -177,124 +187,3 @@ def sources(combinations: Sequence[Combination]) -> list[str]:
             label = tool.label(combination.convention.at)
             lines[f"{label}: {entry['source']} (checked: {entry['checked']}){remark}"] = None
     return list(lines)
-
-
-def text(explanation: Explanation, *, all_values: bool = False) -> str:
-    """Return the report as plain text."""
-    return "\n".join(map(visible, _text_lines(explanation, all_values=all_values))).rstrip() + "\n"
-
-
-def _text_lines(explanation: Explanation, *, all_values: bool) -> Iterator[str]:
-    yield headline(explanation)
-    yield ""
-    if explanation.waterfall is not None:
-        yield from _text_table(steps(explanation.waterfall))
-        if explanation.waterfall.moved:
-            yield "The queries that changed most:"
-            yield from _text_table(moved(explanation.waterfall.moved))
-    elif explanation.value is not None:
-        yield from _text_matches(explanation)
-    else:
-        yield from _text_table(definitions(explanation))
-        if shared(explanation).rows:
-            yield "What all measures share, one at a time:"
-            yield from _text_table(shared(explanation))
-    if all_values:
-        yield "All values:"
-        yield from _text_table(every(explanation))
-    yield from wrap(spread_line(explanation), WIDTH)
-    for ties in explanation.ties:
-        for line in tie_lines(ties):
-            yield from wrap(line, WIDTH)
-    yield from (f"note: {line}" for line in (*explanation.notes, *closed_lines(explanation)))
-    shown = _shown(explanation)
-    if sources(shown):
-        yield "Sources:"
-        for line in sources(shown):
-            yield from wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ")
-
-
-def _shown(explanation: Explanation) -> Sequence[Combination]:
-    if explanation.value is not None:
-        return explanation.matches
-    return [] if explanation.waterfall is not None else explanation.combinations
-
-
-def _text_matches(explanation: Explanation) -> Iterator[str]:
-    for place, match in enumerate(explanation.matches, 1):
-        yield from _text_match(f"{place}.", match)
-    if explanation.nearest:
-        yield "Nearest:"
-        for near in explanation.nearest:
-            yield from _text_match("-", near)
-    if explanation.elsewhere:
-        yield "Under another name or cut-off:"
-        for other in explanation.elsewhere:
-            yield from _text_match("-", other)
-
-
-def _text_match(mark: str, match: Combination) -> Iterator[str]:
-    cut = ", cut off, not rounded" if match.truncated else ""
-    lines = [f"{number(match.value)}{cut}  {match.words}", asked(match)]
-    if match.tools:
-        lines.append(f"used by: {used_by(match)}")
-    if match.others:
-        lines.append(f"{match.others:,} other conventions give the same number here")
-    for place, line in enumerate(filter(None, lines)):
-        first = f"{mark:<3}" if place == 0 else "   "
-        yield from wrap(line, WIDTH, initial_indent=first, subsequent_indent="     ")
-    yield ""
-
-
-def _text_table(table: Table) -> Iterator[str]:
-    """Lay out columns; the last texts of a row stand below its first one, where they would be too wide beside it."""
-    used = [place for place in range(len(table.heads)) if any(row[place] for row in table.rows)]
-    numbers = [place for place in used if place < table.numbers]
-    widths = {place: max(len(row[place]) for row in [table.heads, *table.rows]) for place in numbers}
-    left = sum(widths.values()) + 2 * len(numbers)
-    texts = [place for place in used if place >= table.numbers]
-    heads = "  ".join(f"{table.heads[place]:>{widths[place]}}" for place in numbers)
-    yield f"{heads}  {' · '.join(table.heads[place] for place in texts)}"
-    for row in table.rows:
-        shown = "  ".join(f"{row[place]:>{widths[place]}}" for place in numbers)
-        said = [row[place] for place in texts if row[place]]
-        joined = " · ".join(said)
-        whole = [joined] if left + len(joined) <= WIDTH else said
-        for count, part in enumerate(piece for item in whole for piece in wrap(item, WIDTH - left)):
-            yield f"{shown if count == 0 else '':<{left - 2}}  {part}"
-    yield ""
-
-
-def markdown(explanation: Explanation) -> str:
-    """Return the report with markdown tables."""
-    blocks = [f"**{markdown_text(headline(explanation))}**"]
-    if explanation.waterfall is not None:
-        blocks.append(_markdown_table(steps(explanation.waterfall)))
-        if explanation.waterfall.moved:
-            blocks += ["The queries that changed most:", _markdown_table(moved(explanation.waterfall.moved))]
-    elif explanation.value is not None:
-        heads = ("value", "convention", "measure", "used by")
-        for title, found in (
-            ("", explanation.matches),
-            ("Nearest:", explanation.nearest),
-            ("Under another name or cut-off:", explanation.elsewhere),
-        ):
-            if found:
-                rows = [(number(c.value), c.words, asked(c), used_by(c)) for c in found]
-                blocks += [*filter(None, [title]), _markdown_table(Table(heads, rows, 1))]
-    else:
-        blocks.append(_markdown_table(definitions(explanation)))
-        if shared(explanation).rows:
-            blocks += ["What all measures share, one at a time:", _markdown_table(shared(explanation))]
-    blocks.append(markdown_text(spread_line(explanation)))
-    blocks += [markdown_text(" ".join(tie_lines(ties))) for ties in explanation.ties]
-    lines = [*explanation.notes, *closed_lines(explanation), *sources(_shown(explanation))]
-    if lines:
-        blocks.append("\n".join(f"- {markdown_text(line)}" for line in lines))
-    return "\n\n".join(blocks) + "\n"
-
-
-def _markdown_table(table: Table) -> str:
-    marks = ["---:" if place < table.numbers else ":---" for place in range(len(table.heads))]
-    rows = [table.heads, tuple(marks), *(tuple(markdown_text(cell) for cell in row) for row in table.rows)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)

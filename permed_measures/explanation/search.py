@@ -27,6 +27,8 @@ from permed_measures.explanation.waterfall import Waterfall, walk
 from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.ndcg import LARGEST
+from permed_measures.render.document import Document, Table
+from permed_measures.render.result import Result
 
 About = tuple[str, int | float | None]
 """A family, and the cut-off or the recall level that its name is followed by."""
@@ -65,6 +67,11 @@ class Combination:
     def options(self) -> dict[str, Any]:
         """What ``evaluate()`` needs beside the measure."""
         return options_of(self.convention)
+
+    @property
+    def used_by(self) -> str:
+        """The tools and papers that use it."""
+        return "; ".join(tool.label(self.convention.at) for tool in self.tools)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -105,8 +112,8 @@ class Ties:
         return {"share": self.share, **numbers, "words": in_words(self.convention)}
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
     """What :func:`explain` returns."""
 
     about: tuple[About, ...]
@@ -159,28 +166,16 @@ class Explanation:
         found["combinations"] = [combination.to_dict() for combination in self.combinations]
         return found
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return :meth:`to_dict` as JSON text."""
-        import json  # noqa: PLC0415  (not needed by those who print)
+    def as_table(self) -> Table:
+        """Return every value with its convention."""
+        heads = ["value", "convention", "measure", "used by", "others"]
+        return Table(heads, [[c.value, c.words, c.measure, c.used_by, c.others] for c in self.combinations])
 
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+    def document(self, *, all_values: bool = False) -> Document:
+        """Return the question and its answer; ``all_values`` adds every value of the family."""
+        from permed_measures.explanation.report import document  # noqa: PLC0415  (reports are for those who print)
 
-    def to_markdown(self) -> str:
-        """Return the report with markdown tables."""
-        from permed_measures.explanation.report import markdown  # noqa: PLC0415  (reports are for those who print)
-
-        return markdown(self)
-
-    def to_html(self) -> str:
-        """Return the report as one page that needs nothing else."""
-        from permed_measures.explanation.page import page  # noqa: PLC0415  (reports are for those who print)
-
-        return page(self)
-
-    def __str__(self) -> str:
-        from permed_measures.explanation.report import text  # noqa: PLC0415  (reports are for those who print)
-
-        return text(self)
+        return document(self, all_values=all_values)
 
 
 def explain(  # noqa: PLR0913  (the question, in any of its three forms)

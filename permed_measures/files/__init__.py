@@ -17,6 +17,7 @@ from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.files.rows import SubtopicQrels, refuse_several
 from permed_measures.files.source import Source, shown
 from permed_measures.ranking import order
+from permed_measures.render.words import counted
 
 _MODULES = ("parquet", "jsonl", "jsonl_rows", "json_dict", "beir", "tsv", "csv_table", "trec")
 """In the order in which a file's content is tried."""
@@ -64,7 +65,7 @@ def _untold(source: Source, head: bytes) -> InputError:
     lines = enumerate(head.split(b"\n"), 1)
     number, line = next(((number, line) for number, line in lines if formats()["trec"].is_data(line)), (None, b""))
     fields = len(line.split())
-    count = "1 field" if fields == 1 else f"{fields} fields"
+    count = counted(fields, "field")
     why = f"the format cannot be told from name and content; this line has {count}: {shown(line)}"
     if not head.strip():
         why = "the file is empty" if not source.is_pipe else "nothing comes from it, and a pipe is read once"

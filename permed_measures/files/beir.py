@@ -9,6 +9,7 @@ from permed_measures.errors import InputError
 from permed_measures.files.numbers import grade_of, score_of
 from permed_measures.files.rows import Groups
 from permed_measures.files.source import Source, shown
+from permed_measures.render.words import counted
 
 NAME = "beir"
 DESCRIPTION = "BEIR's tab-separated table with the header query-id, corpus-id, score (the grade, in qrels)"
@@ -45,7 +46,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
             if not line.strip():
                 continue
             if len(fields) != len(HEADER):
-                count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+                count = counted(len(fields), "field")
                 raise source.error(f"{count}, a line has {len(HEADER)}, separated by tabs: {shown(line)}", number)
             query_id, doc_id, value = fields
             if not query_id.strip() or not doc_id.strip():

@@ -13,6 +13,7 @@ from permed_measures.errors import InputError
 from permed_measures.files.numbers import grade_of, score_of
 from permed_measures.files.rows import Groups, has_rows, pick, subtopic_column, what_columns_are
 from permed_measures.files.source import Source, shown
+from permed_measures.render.words import counted
 
 NAME = "csv"
 DESCRIPTION = "CSV with a header: query_id (or qid), doc_id (or docno), relevance (or grade, label, rel) or score"
@@ -83,7 +84,7 @@ def _rows(source: Source, delimiter: str, number: int) -> Iterator[tuple[int, li
             if first == 1 or not row:
                 continue
             if len(row) != number:
-                count = "1 field" if len(row) == 1 else f"{len(row)} fields"
+                count = counted(len(row), "field")
                 raise source.error(f"{count}, the header has {number}: {shown(delimiter.join(row))}", first)
             yield first, row
 

@@ -14,6 +14,7 @@ from permed_measures.errors import InputError
 from permed_measures.files.numbers import grade_of, score_of
 from permed_measures.files.rows import Judgements, SubtopicQrels
 from permed_measures.files.source import Source, shown
+from permed_measures.render.words import counted
 
 NAME = "trec"
 DESCRIPTION = "TREC qrels (query iteration document grade) or a run (query Q0 document rank score tag)"
@@ -234,7 +235,7 @@ def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
     parse: Callable[[bytes], int | float] = grade_of if what == "qrels" else score_of
     for number, line, fields in _numbered(first, block):
         if len(fields) != expected and not (what == "run" and _what(fields) == what):
-            count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+            count = counted(len(fields), "field")
             no_rank = what == "run" and len(fields) > expected
             more = ", and more only where the fourth is a rank" if no_rank else ""
             return source.error(f"{count}, a {what} line has {expected}{more}: {shown(line)}", number)

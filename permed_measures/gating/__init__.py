@@ -16,7 +16,6 @@ from xml.etree import ElementTree as ET
 from ir_measures import Measure
 
 from permed_measures.comparison import Comparison, Correction, PairedTest, compare
-from permed_measures.comparison.report.words import p_is
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, distinct, evaluate
 from permed_measures.inputs import QrelsLike, RunLike
@@ -25,6 +24,10 @@ from permed_measures.measures.base import written
 from permed_measures.notes import NEVER_MEET
 from permed_measures.profiles import Entry, Profile, QuerySet, load_profile
 from permed_measures.ranking import Order
+from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.records import as_json
+from permed_measures.render.result import Format, Result
+from permed_measures.render.words import counted, p_is
 
 
 def _equal(found: float, wanted: float) -> bool:
@@ -111,8 +114,11 @@ class Check:
         }
 
 
-@dataclass(frozen=True)
-class Gate:
+_SIGNS = {True: "ok", False: "FAILED", None: "skipped"}
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(Result):
     """What was checked; it holds unless a check did not."""
 
     run: str
@@ -132,7 +138,7 @@ class Gate:
     def summary(self) -> str:
         """The verdict in one line."""
         total, held, failed, skipped = len(self.checks), *(self.count(held=held) for held in (True, False, None))
-        checks = "1 check" if total == 1 else f"{total} checks"
+        checks = counted(total, "check")
         if failed:
             said = f"{failed} of {checks} did not hold"
         elif total in (held, skipped):
@@ -148,6 +154,26 @@ class Gate:
         """Return all of it for JSON."""
         checks = [check.to_dict() for check in self.checks]
         return {"run": self.run, "held": self.held, "checks": checks, "notes": list(self.notes)}
+
+    def as_table(self) -> Table:
+        """Return one row per check, its numbers unrounded."""
+        rows = []
+        for check in self.checks:
+            record = check.to_dict()
+            rows.append([_SIGNS[record.pop("held")], *record.values()])
+        return Table(["verdict", "name", "operator", "wanted", "found", "why"], rows)
+
+    def render(self, form: Format = "text") -> str:
+        """Return the report; as JSON Lines it has one object per check, as JSON has them."""
+        if form == "jsonl":
+            return "".join(as_json(check.to_dict(), None) + "\n" for check in self.checks)
+        return super().render(form)
+
+    def document(self) -> Document:
+        """Return the checks, the notes, and the verdict in one line."""
+        rows: list[list[Value]] = [[_SIGNS[c.held], c.what, Cell(c.value, c.found), c.why] for c in self.checks]
+        checks = Table(["verdict", "check", "found", "why"], rows)
+        return Document("", "", [Section("", [checks, Lines(self.notes, "note: "), Lines([self.summary])])])
 
 
 def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)

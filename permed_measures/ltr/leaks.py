@@ -19,6 +19,7 @@ import numpy as np
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.ltr.samples import Samples, as_samples, in_order
+from permed_measures.render.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +72,7 @@ class FeatureLook:
         if self.leaks:
             return f"{self.feature} may know the label: {'; '.join(self.reasons)}"
         if self.unproven:
-            words = f"{_in_words(self.groups)} cannot tell whether it knows the label (chance explains up to"
+            words = f"{counted(self.groups, 'group')} cannot tell whether it knows the label (chance explains up to"
             return f"{self.feature}: {words} {self.chance:.0%}): {'; '.join(self.unproven)}"
         return f"{self.feature}: no sign of a leak (perfect in {self.perfect:.1%} of groups, AUC {self.auc:.3f})"
 
@@ -245,14 +246,10 @@ def _at_least(share: float, likely: float, trials: int) -> float:
     return math.exp(-trials * gain)
 
 
-def _in_words(groups: int) -> str:
-    return "1 group" if groups == 1 else f"{groups:,} groups"
-
-
 def _reasons(look: FeatureLook, levels: dict[str, float]) -> Iterator[str]:
     if look.perfect >= levels["perfect"]:
         upside = " (the lower, the better)" if look.direction == "low" else ""
-        share = f"{look.perfect:.1%} of {_in_words(look.groups)}"
+        share = f"{look.perfect:.1%} of {counted(look.groups, 'group')}"
         yield f"alone it ranks {share} perfectly{upside} (by chance: {look.by_chance:.1%})"
     if not 1 - levels["auc"] < look.auc < levels["auc"]:
         yield f"AUC {look.auc:.3f}"

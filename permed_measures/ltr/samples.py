@@ -31,6 +31,9 @@ from permed_measures.measures import parse_all
 from permed_measures.numbers import canonical
 from permed_measures.profiles import PROFILES, Entry, Profile
 from permed_measures.ranking import order
+from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.result import Result
+from permed_measures.render.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -389,7 +392,7 @@ def _groups(
     first_query = [queries[row] for row in firsts]
     mixed = {code for code, query in zip(codes.tolist(), queries, strict=True) if query != first_query[code]}
     notes = (
-        [f"{_groups_in_words(len(mixed))} whose samples have different queries; the first is shown"] if mixed else []
+        [f"{counted(len(mixed), 'group')} whose samples have different queries; the first is shown"] if mixed else []
     )
     return groups, notes
 
@@ -455,8 +458,8 @@ def _from_query_id(query_id: str) -> Group:
     return Group(query_id, parts[0] if len(parts) == 1 else query_id, None, None)
 
 
-@dataclass(frozen=True)
-class SamplesEvaluation:
+@dataclass(frozen=True, repr=False)
+class SamplesEvaluation(Result):
     """What :func:`evaluate_samples` returns."""
 
     evaluation: Evaluation
@@ -536,13 +539,18 @@ class SamplesEvaluation:
             "notes": self.notes,
         }
 
-    def __str__(self) -> str:
-        width = max(map(len, self.metrics))
-        lines = [
-            f"{name:<{width}}  {value if isinstance(value, int) else format(value, '.4f')}"
-            for name, value in self.metrics.items()
-        ]
-        return "\n".join([*lines, "", *self.reading(), *[f"note: {note}" for note in self.notes]])
+    def as_table(self) -> Table:
+        """Return the value of every group."""
+        return self.evaluation.as_table()
+
+    def document(self) -> Document:
+        """Return the means, how to read them, and the notes."""
+        found = self.evaluation
+        rows: list[list[Value]] = [[found.labels[m], mean, str(m)] for m, mean in found.means.items()]
+        rows.append(["num_queries", Cell(self.num_queries, f"{self.num_queries:,}"), "groups"])
+        means = Table(["name", "value", "measure"], rows)
+        blocks: list[Block] = [means, Lines(self.reading()), Lines(self.notes, "note: ")]
+        return Document("", "", [Section("", [block]) for block in blocks])
 
 
 def _json_safe(record: dict[str, Any]) -> dict[str, Any]:
@@ -648,7 +656,7 @@ def _looked_at(samples: Samples, scores: Floats, found: Evaluation, rel: float) 
         (by_ties, "where the tie rule, not the score, orders a right and a wrong candidate"),
     ):
         if groups:
-            notes.append(f"{_groups_in_words(len(groups))} {words}{_some(groups)}")
+            notes.append(f"{counted(len(groups), 'group')} {words}{_some(groups)}")
     return SamplesEvaluation(
         evaluation=found,
         num_queries=len(starts),
@@ -677,10 +685,6 @@ def _ties(
     decided = np.zeros(num_groups, dtype=bool)
     decided[groups[run_starts[(rights > 0) & (rights < sizes)]]] = True
     return int(sizes[sizes > 1].sum()), decided
-
-
-def _groups_in_words(count: int) -> str:
-    return "1 group" if count == 1 else f"{count:,} groups"
 
 
 def _some(query_ids: list[str]) -> str:

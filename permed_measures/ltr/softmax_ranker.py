@@ -9,13 +9,10 @@ It follows scikit-learn's conventions for estimators and does not need scikit-le
 from __future__ import annotations
 
 import inspect
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +21,7 @@ import numpy as np
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
 from permed_measures.evaluate import evaluate
 from permed_measures.ltr.samples import Samples, as_codes, blocks, in_order
+from permed_measures.render.progress import progress
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -357,7 +355,7 @@ class SoftmaxRanker:
         spans = list(zip(problem.offsets.tolist(), problem.offsets[1:].tolist(), strict=False))
         best, stale = float("inf"), 0
         self.coef_ = weights
-        with _bar(self.epochs, shown=self.verbose) as advance:
+        with progress("training", shown=self.verbose) as step:
             for epoch in range(1, self.epochs + 1):
                 if generator is not None:
                     order = generator.permutation(len(spans)).tolist()
@@ -377,7 +375,7 @@ class SoftmaxRanker:
                     watched = _loss(weights, held_out)
                     self.validation_curve_.append(watched)
                 self.n_iter_ = epoch
-                advance(loss)
+                step(f"training, loss {loss:.4f}", epoch / self.epochs)
                 if best - watched > self.tol:
                     best, stale = watched, 0
                     self.coef_ = weights.copy()
@@ -421,11 +419,12 @@ class SoftmaxRanker:
 
     def _fit_lbfgs(self, problem: _Problem, weights: Floats) -> None:
         optimize = require("scipy.optimize", extra="cli")
-        with _bar(self.epochs, shown=self.verbose) as advance:
+        with progress("training", shown=self.verbose) as step:
 
             def keep(intermediate_result: Any) -> None:  # noqa: ANN401  (scipy's class; the name is its sign for it)
                 self.loss_curve_.append(float(intermediate_result.fun))
-                advance(self.loss_curve_[-1])
+                loss = self.loss_curve_[-1]
+                step(f"training, loss {loss:.4f}", len(self.loss_curve_) / self.epochs)
 
             found = optimize.minimize(
                 lambda w: loss_and_gradient(w, problem.features, problem.targets, problem.offsets, l2=self.l2),
@@ -568,17 +567,3 @@ def _matrix(features: Floats) -> Floats:
         msg = f"row {row}: feature {column} is {features[row, column]}; a feature is a finite number"
         raise InputError(msg)
     return features
-
-
-@contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Yield what is to be called after each epoch: a progress bar on a terminal, else nothing."""
-    if not shown or not sys.stderr.isatty() or find_spec("rich") is None:
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415  (an extra)
-    from rich.progress import Progress  # noqa: PLC0415  (likewise)
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("training", total=total)
-        yield lambda loss: progress.update(task, advance=1, description=f"training, loss {loss:.4f}")

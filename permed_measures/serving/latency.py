@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from permed_measures.errors import ParamError
+from permed_measures.render.progress import progress as bar
 from permed_measures.serving.calls import Caller, Clock, Failures, Recorder, Timed
-from permed_measures.serving.progress import bar
 
 T = TypeVar("T")
 
@@ -270,8 +270,8 @@ def timed_calls(  # noqa: PLR0913  (one place for all that calls in a row)
         timed = caller(value)
         if timed.error is not None:
             warming.fail(timed.error)
-    with bar(label, repeats * len(values), shown=progress) as step:
-        for _ in range(repeats):
+    with bar(label, shown=progress) as step:
+        for done in range(repeats):
             for place, value in enumerate(values):
                 yield place, caller(value)
-                step()
+                step(label, (done + (place + 1) / len(values)) / repeats)

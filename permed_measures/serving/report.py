@@ -1,25 +1,32 @@
-"""Serving figures and rerankers as text, markdown, JSON or one HTML page. Nothing is computed here."""
+"""What people read of serving figures and rerankers. Nothing is computed here."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.render.document import Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.html import figures
+from permed_measures.render.result import Result
+from permed_measures.render.words import NONE, number, percent, queries
 from permed_measures.serving import plots
-from permed_measures.serving.document import Document, Figure, Table, html, markdown, text
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.rerank import BASELINE, RerankReport
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict
 from permed_measures.serving.throughput import Load
 
-NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
-_WRITERS: dict[str, Callable[[Document], str]] = {"text": text, "markdown": markdown, "html": html}
-FORMATS = (*_WRITERS, "json")
+if TYPE_CHECKING:
+    from permed_measures.serving.rerank import RerankReport
 
+_STYLE = """
+.legend span { display: inline-block; margin-right: 14px; font-weight: 600; font-size: 13px; }
+svg .curve { fill: none; stroke: currentColor; stroke-width: 2; }
+svg .bar { fill: currentColor; opacity: .75; }
+svg .level { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
+svg text.level-name { font-size: 11px; text-anchor: start; }
+svg text.end { text-anchor: end; }
+"""
 _PERCENTILES = "percentiles are interpolated linearly between samples (numpy's default)"
 _INTERVAL = "P95 interval: 95%, bootstrap over calls (percentile method)"
 _OPEN_LOOP = (
@@ -34,8 +41,8 @@ _LOOPS = {False: ("Throughput, closed loop", _CLOSED_LOOP), True: ("Throughput, 
 """By whether the loop is open."""
 
 
-@dataclass(frozen=True, eq=False)
-class ServingReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class ServingReport(Result):
     """The serving figures of one system, judged by targets."""
 
     name: str
@@ -47,16 +54,37 @@ class ServingReport:
         """The targets there are figures for."""
         return [v for v in self.targets.check(self.summary.to_dict()) if v.status != NOT_MEASURED]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return flat figures first, as ``gate --serving`` reads them, then what has a structure."""
+        latency = self.summary.latency
+        return {
+            **self.summary.to_dict(),
+            "name": self.name,
+            "by_size": {size: part.to_dict() for size, part in latency.by_size().items()},
+            "loads": [load.to_dict() for load in self.summary.loads.values()],
+            "failures_by_type": latency.failures.to_list(),
+            "targets": [verdict.to_dict() for verdict in self.verdicts],
+            "notes": [*self.summary.notes, *latency.notes],
+        }
 
-def render(report: ServingReport | RerankReport, form: str = "text") -> str:
-    """Return the report in one of FORMATS."""
-    if form not in FORMATS:
-        raise ParamError(f"unknown report format {form!r}.{did_you_mean(form, FORMATS)}")
-    if form == "json":
-        record = _serving_record(report) if isinstance(report, ServingReport) else _rerank_record(report)
-        return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    made = _serving_document(report) if isinstance(report, ServingReport) else _rerank_document(report)
-    return _WRITERS[form](made)
+    def as_table(self) -> Table:
+        """Return the figures."""
+        return self.summary.as_table()
+
+    def document(self) -> Document:
+        """Return the figures by table, the plots, and what they mean."""
+        return _serving_document(self)
+
+
+def _document(
+    title: str, summary: str, tables: Sequence[Table], latencies: Mapping[str, Latency], lines: Sequence[str]
+) -> Document:
+    sections = [Section("", [table], f"table-{place}") for place, table in enumerate(tables, 1)]
+    drawn = _figures(latencies)
+    if drawn:
+        sections.insert(1, Section("Latency", [figures(drawn)], "latency", on="page"))
+    sections.append(Section("Definitions and notes", [Lines(lines)], "notes"))
+    return Document(title, summary, sections, style=_STYLE)
 
 
 def _serving_document(report: ServingReport) -> Document:
@@ -67,7 +95,8 @@ def _serving_document(report: ServingReport) -> Document:
         tables.append(_latency_table(by_size, "Latency in ms by number of candidates", "candidates"))
     rest = {n: v for n, v in summary.to_dict().items() if n.startswith(("qps", "usd", "tokens", "queries"))}
     if rest:
-        tables.append(Table("Throughput and cost", ["figure", "value"], [[n, f"{v:,.6g}"] for n, v in rest.items()]))
+        rows = [[n, f"{v:,.6g}"] for n, v in rest.items()]
+        tables.append(Table(["figure", "value"], rows, "Throughput and cost", left=1))
     tables += _load_tables({report.name: summary.loads})
     if report.verdicts:
         tables.append(_target_table({report.name: report.verdicts}))
@@ -78,10 +107,11 @@ def _serving_document(report: ServingReport) -> Document:
         *_loops([summary.loads]),
         *[f"note: {note}" for note in [*summary.notes, *latency.notes]],
     ]
-    return Document(f"Serving: {report.name}", _calls(latency), tables, lines, _figures({report.name: latency}))
+    return _document(f"Serving: {report.name}", _calls(latency), tables, {report.name: latency}, lines)
 
 
-def _rerank_document(report: RerankReport) -> Document:
+def rerank_document(report: RerankReport) -> Document:
+    """Return quality, speed and cost side by side, the plots, and what is worth it."""
     latencies = {reranked.name: reranked.serving.latency for reranked in report.rerankers}
     tables = [_quality_table(report), _latency_table(latencies, "Latency in ms", "reranker")]
     for reranked in report.rerankers:
@@ -109,14 +139,14 @@ def _rerank_document(report: RerankReport) -> Document:
         found = [*reranked.notes, *reranked.evaluation.notes, *reranked.serving.notes, *reranked.serving.latency.notes]
         lines += [f"note: {reranked.name}: {note}" for note in found]
     count = len(next(iter(report.baseline.columns.values())))
-    summary = f"{'1 query' if count == 1 else f'{count:,} queries'}, profile {report.profile.name}"
-    return Document(f"Rerankers: {', '.join(latencies)}", summary, tables, lines, _figures(latencies))
+    summary = f"{queries(count)}, profile {report.profile.name}"
+    return _document(f"Rerankers: {', '.join(latencies)}", summary, tables, latencies, lines)
 
 
 def _quality_table(report: RerankReport) -> Table:
     labels = list(report.baseline.labels.values())
     heads = ["reranker", *labels, f"change of {report.main}", "P95 ms", "$/query", "failed", "Pareto"]
-    rows = [[BASELINE, *[f"{report.baseline[label]:.4f}" for label in labels], *[NONE] * 5]]
+    rows = [[report.NO_RERANKING, *[number(report.baseline[label]) for label in labels], *[NONE] * 5]]
     pareto = report.pareto
     for reranked in report.rerankers:
         numbers = reranked.numbers
@@ -124,15 +154,15 @@ def _quality_table(report: RerankReport) -> Table:
         rows.append(
             [
                 reranked.name,
-                *[f"{reranked.quality[label]:.4f}" for label in labels],
-                "from 0" if worth.to_dict()["improvement"] is None else f"{worth.improvement:+.1%}",
+                *[number(reranked.quality[label]) for label in labels],
+                "from 0" if worth.to_dict()["improvement"] is None else percent(worth.improvement),
                 _ms(numbers.get("p95_ms")),
                 _plain(numbers.get("usd_per_query")),
                 str(reranked.serving.latency.failures.total),
                 "yes" if pareto[reranked.name] else "no",
             ]
         )
-    return Table("Quality, speed and cost", heads, rows)
+    return Table(heads, rows, "Quality, speed and cost", left=1)
 
 
 def _latency_table(latencies: Mapping[str, Latency], title: str, what: str) -> Table:
@@ -154,7 +184,7 @@ def _latency_table(latencies: Mapping[str, Latency], title: str, what: str) -> T
             ]
         )
     heads = [what, "answered", "failed", "P50", "P95", "P95 interval", "P99", "mean", "std", "min", "max"]
-    return Table(title, heads, rows)
+    return Table(heads, rows, title, left=1)
 
 
 def _load_tables(loads: Mapping[str, Mapping[int, Load]]) -> list[Table]:
@@ -176,7 +206,7 @@ def _load_tables(loads: Mapping[str, Mapping[int, Load]]) -> list[Table]:
         arrivals = ["arrivals/s"] if is_open else []
         heads = ["system", "threads", *arrivals, "answers/s", "P50 ms", "P95 ms", "P99 ms", "failed"]
         if rows:
-            tables.append(Table(title, heads, rows))
+            tables.append(Table(heads, rows, title, left=1))
     return tables
 
 
@@ -198,7 +228,7 @@ def _target_table(verdicts: Mapping[str, list[Verdict]]) -> Table:
         for name, judged in verdicts.items()
         for v in judged
     ]
-    return Table("Targets", ["system", "figure", "verdict", "value", "target", "excellent"], rows, left=3)
+    return Table(["system", "figure", "verdict", "value", "target", "excellent"], rows, "Targets", left=3)
 
 
 def _cost_tables(report: RerankReport) -> list[Table]:
@@ -217,11 +247,11 @@ def _cost_tables(report: RerankReport) -> list[Table]:
                 f"{cost.usd_per_million_queries:,.2f}",
                 NONE if per_day is None else f"{cost.usd_per_day(per_day):,.2f}",
                 NONE if gain is None else f"{gain.revenue_increase_usd_per_day:+,.2f}",
-                NONE if gain is None or gain.roi is None else f"{gain.roi:+.1%}",
+                NONE if gain is None or gain.roi is None else percent(gain.roi),
             ]
         )
     heads = ["reranker", "$/M tokens", "tokens/query", "$/query", "$/M queries", "$/day", "revenue $/day", "ROI"]
-    return [Table("Cost", heads, rows)] if rows else []
+    return [Table(heads, rows, "Cost", left=1)] if rows else []
 
 
 def _failure_tables(summaries: Mapping[str, ServingSummary]) -> list[Table]:
@@ -234,34 +264,31 @@ def _failure_tables(summaries: Mapping[str, ServingSummary]) -> list[Table]:
         for failure in latency.failures.by_kind.values()
     ]
     heads = ["system", "type", "first message", "calls"]
-    return [Table("Failed calls", heads, rows, left=3)] if rows else []
+    return [Table(heads, rows, "Failed calls", left=3)] if rows else []
 
 
 def _figures(latencies: Mapping[str, Latency]) -> list[Figure]:
     answered = {name: latency for name, latency in latencies.items() if latency.answered}
     if not answered:
         return []
-    figures = [Figure("Share of calls answered within a time", plots.distribution(answered), plots.legend(answered))]
+    title = "Share of calls answered within a time"
+    drawn = [Figure(plots.distribution(answered), title, legend=plots.legend(answered))]
     for colour, (name, latency) in enumerate(answered.items(), 1):
-        figures.append(Figure(f"{name}: number of calls by latency", plots.histogram(name, latency, colour)))
-    return figures
+        drawn.append(Figure(plots.histogram(name, latency, colour), f"{name}: number of calls by latency"))
+    return drawn
 
 
-def _serving_record(report: ServingReport) -> dict[str, Any]:
-    """Flat figures first, as ``gate --serving`` reads them, then what has a structure."""
-    latency = report.summary.latency
-    return {
-        **report.summary.to_dict(),
-        "name": report.name,
-        "by_size": {size: part.to_dict() for size, part in latency.by_size().items()},
-        "loads": [load.to_dict() for load in report.summary.loads.values()],
-        "failures_by_type": latency.failures.to_list(),
-        "targets": [verdict.to_dict() for verdict in report.verdicts],
-        "notes": [*report.summary.notes, *latency.notes],
-    }
+def rerank_table(report: RerankReport) -> Table:
+    """Return one row per reranker, and one without; every number whole."""
+    found = {report.NO_RERANKING: report.baseline.to_dict()["metrics"]}
+    found |= {reranked.name: reranked.numbers for reranked in report.rerankers}
+    heads = list(dict.fromkeys(name for numbers in found.values() for name in numbers))
+    rows: list[list[Value]] = [[name, *map(numbers.get, heads)] for name, numbers in found.items()]
+    return Table(["reranker", *heads], rows)
 
 
-def _rerank_record(report: RerankReport) -> dict[str, Any]:
+def rerank_record(report: RerankReport) -> dict[str, Any]:
+    """Return all of it for JSON."""
     rerankers = []
     for reranked in report.rerankers:
         latency, gain = reranked.serving.latency, report.roi(reranked)

@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order
+from permed_measures.render.document import Document, Table
+from permed_measures.render.result import Result
+from permed_measures.render.words import queries
 from permed_measures.serving.calls import Caller, Clock, Recorder, Timed
 from permed_measures.serving.candidates import Candidate, as_candidates, as_queries, looks_like_places, read_answer
 from permed_measures.serving.cost import Cost, Roi, roi
@@ -23,7 +26,6 @@ from permed_measures.serving.throughput import Load, measure_throughput
 
 Reranker = Callable[..., Any]
 GIVEN = ("text", "records")
-BASELINE = "no reranking"
 Answers = dict[str, dict[str, float] | list[str]]
 
 
@@ -53,9 +55,11 @@ class Reranked:
         return f"{self.name}\n{self.evaluation}\n{self.serving}"
 
 
-@dataclass(frozen=True, eq=False)
-class RerankReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class RerankReport(Result):
     """Several rerankers beside the list without reranking."""
+
+    NO_RERANKING: ClassVar[str] = "no reranking"
 
     baseline: Evaluation
     rerankers: tuple[Reranked, ...]
@@ -98,7 +102,7 @@ class RerankReport:
         competes too: it is as fast and cheap as can be.
         """
         priced = all(reranked.serving.cost is not None for reranked in self.rerankers)
-        points = {BASELINE: (self.baseline[self.main], 0.0, 0.0)}
+        points = {self.NO_RERANKING: (self.baseline[self.main], 0.0, 0.0)}
         for reranked in self.rerankers:
             numbers = reranked.numbers
             if "p95_ms" in numbers:
@@ -109,6 +113,24 @@ class RerankReport:
             and not any(_dominates(other, points[reranked.name]) for other in points.values())
             for reranked in self.rerankers
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        from permed_measures.serving.report import rerank_record  # noqa: PLC0415  (for those who read it)
+
+        return rerank_record(self)
+
+    def as_table(self) -> Table:
+        """Return one row per reranker, and one without."""
+        from permed_measures.serving.report import rerank_table  # noqa: PLC0415  (as above)
+
+        return rerank_table(self)
+
+    def document(self) -> Document:
+        """Return quality, speed and cost side by side."""
+        from permed_measures.serving.report import rerank_document  # noqa: PLC0415  (as above)
+
+        return rerank_document(self)
 
 
 def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
@@ -155,8 +177,8 @@ class _Collected:
         """What is odd about the answers."""
         notes = []
         if self._changed:
-            count = "1 query" if len(self._changed) == 1 else f"{len(self._changed)} queries"
-            notes.append(f"the rankings of {count} differ between repeats; the first ones are evaluated")
+            changed = queries(len(self._changed))
+            notes.append(f"the rankings of {changed} differ between repeats; the first ones are evaluated")
         if self.run and self._places:
             notes.append(
                 "every answer holds the numbers 0 to n - 1, each once, and was read as scores; if they are the places "
@@ -354,5 +376,5 @@ class RerankEvaluator:
             (len(self.queries) - len(self._timed), "without candidates: never given to the reranker"),
         ):
             if count:
-                notes.append(f"{count} {'query' if count == 1 else 'queries'} {what}")
+                notes.append(f"{queries(count)} {what}")
         return notes

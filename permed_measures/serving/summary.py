@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from permed_measures.render.document import Cell, Document, Lines, Section, Table
+from permed_measures.render.result import Result
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.throughput import Load
@@ -26,8 +27,8 @@ def is_figure(name: str) -> bool:
     return _FIGURES.fullmatch(name) is not None
 
 
-@dataclass(frozen=True, eq=False)
-class ServingSummary:
+@dataclass(frozen=True, eq=False, repr=False)
+class ServingSummary(Result):
     """What is known about how a system serves: the same names in JSON, in targets and in ``permed-measures gate``.
 
     >>> summary = ServingSummary(Latency.of([10, 20, 30]), cost=Cost(0.025, 800, 50))
@@ -60,11 +61,10 @@ class ServingSummary:
             numbers |= self.cost.to_dict(self.queries_per_day)
         return numbers
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return :meth:`to_dict` as JSON text: what ``permed-measures gate --serving FILE`` reads."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False) + "\n"
+    def as_table(self) -> Table:
+        """Return the numbers."""
+        return Table(["figure", "value"], [[name, Cell(v, f"{v:,.6g}")] for name, v in self.to_dict().items()])
 
-    def __str__(self) -> str:
-        width = max(map(len, self.to_dict()))
-        lines = [f"{name:<{width}}  {value:,.6g}" for name, value in self.to_dict().items()]
-        return "\n".join([*lines, *[f"note: {note}" for note in [*self.notes, *self.latency.notes]]])
+    def document(self) -> Document:
+        """Return the numbers and the notes."""
+        return Document("", "", [Section("", [self.as_table(), Lines([*self.notes, *self.latency.notes], "note: ")])])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,9 @@ from permed_measures.inputs import QrelsLike, Run, RunLike, as_qrels, as_run
 from permed_measures.measures.base import NOT_GIVEN
 from permed_measures.numbers import as_float
 from permed_measures.profiles import Profile
+from permed_measures.render.document import Document, Lines, Section, Table
+from permed_measures.render.records import as_json
+from permed_measures.render.result import Result
 from permed_measures.verification.references import REFERENCES, Computation, Reference
 from permed_measures.verification.references.reference import has_near_ties, has_ties, untied
 
@@ -61,8 +63,8 @@ class Check:
         return self.verdict == AGREES and not self.circular
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Result):
     """What :func:`verify` returns."""
 
     checks: tuple[Check, ...]
@@ -102,60 +104,47 @@ class Verification:
     def _measures(self) -> list[str]:
         return list(dict.fromkeys(check.measure for check in self.checks))
 
-    def table(self) -> tuple[list[str], list[list[str]], list[str]]:
-        """Return header, rows (one per measure, one cell per reference) and the notes that the cells point to."""
-        header = ["measure", *dict.fromkeys(_label(check) for check in self.checks)]
-        notes: list[str] = []
-        rows = []
-        for measure in self._measures():
-            cells = [_cell(check, notes) for check in self.checks if check.measure == measure]
-            rows.append([measure, *cells])
-        return header, rows, self._numbered(notes)
-
-    def rows(self) -> tuple[list[list[str]], list[str]]:
-        """Return the same line by line: measure, reference, what it was asked for, verdict; and the notes."""
-        notes: list[str] = []
-        rows = []
-        for measure in self._measures():
-            shown = measure
-            for check in self.checks:
-                if check.measure == measure and check.verdict != NO_SUCH_MEASURE:
-                    rows.append([shown, _label(check), check.how, _cell(check, notes)])
-                    shown = ""
-        return rows, self._numbered(notes)
-
-    def _numbered(self, notes: list[str]) -> list[str]:
-        return [*(f"[{number}] {note}" for number, note in enumerate(notes, 1)), *self.notes]
-
-    def to_markdown(self) -> str:
-        """Return table and notes as Markdown."""
-        header, rows, notes = self.table()
-        lines = [header, ["---"] * len(header), *rows]
-        table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-        return "\n".join([table, "", *[f"- {note}" for note in notes], *([""] if notes else []), self.summary])
-
-    def to_json(self) -> str:
-        """Return every check as JSON."""
-        checks = [asdict(check) for check in self.checks]
-        told = {
+    def to_dict(self) -> dict[str, Any]:
+        """Return every check for JSON."""
+        return {
             "outcome": self.outcome,
             "holds": self.holds,
             "summary": self.summary,
             "unconfirmed": self.unconfirmed,
             "references": {check.reference: check.version for check in self.checks},
             "notes": list(self.notes),
-            "checks": checks,
+            "checks": [asdict(check) for check in self.checks],
         }
-        return json.dumps(told, indent=2, ensure_ascii=False)
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return :meth:`to_dict` as JSON text; the value of a reference may be NaN."""
+        return as_json(self.to_dict(), indent, allow_nan=True)
+
+    def as_table(self) -> Table:
+        """Return one row per check."""
+        return Table([f.name for f in fields(Check)], [list(asdict(check).values()) for check in self.checks])
+
+    def document(self) -> Document:
+        """Return measures by references, the notes that the verdicts point to, and the outcome."""
+        notes: list[str] = []
+        rows = []
+        for measure in self._measures():
+            shown = measure
+            for check in self.checks:
+                if check.measure == measure and check.verdict != NO_SUCH_MEASURE:
+                    rows.append([shown, _label(check), check.how, _verdict(check, notes)])
+                    shown = ""
+        lines = [*(f"[{number}] {note}" for number, note in enumerate(notes, 1)), *self.notes]
+        table = Table(["measure", "reference", "is asked for", "verdict"], rows)
+        return Document("", "", [Section("", [table, Lines(lines), Lines([self.summary])])])
 
 
 def _label(check: Check) -> str:
     return f"{check.reference} {check.version}".strip()
 
 
-def _cell(check: Check, notes: list[str]) -> str:
-    if check.verdict == NO_SUCH_MEASURE:
-        return "-"
+def _verdict(check: Check, notes: list[str]) -> str:
+    """Return the verdict in words; the reason goes to the notes, and its number after the verdict."""
     itself = ", computed by it" if check.circular else ""
     if check.verdict == AGREES and not check.reason:
         return f"agrees to {check.tolerance:g}{itself}"

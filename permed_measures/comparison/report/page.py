@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no network, no library, one file to send."""
+"""The page of a comparison: its tables, plots, conclusions, and a table of all queries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from importlib.resources import files
 
 from permed_measures.comparison import Change, Comparison
 from permed_measures.comparison.report import plots, words
-from permed_measures.comparison.report.tables import Grid, changes_grid, groups_grid, means_grid
-from permed_measures.render.markup import html_lines, html_page, html_section
+from permed_measures.comparison.report.tables import changes_table, groups_table, means_table
+from permed_measures.render.document import Document, Figure, Html, Lines, Section
+from permed_measures.render.html import figures
+from permed_measures.render.words import queries
 
 _BADGES = {
     "higher": ("win", "higher"),
@@ -21,66 +23,42 @@ _BADGES = {
 }
 
 
-def page(comparison: Comparison) -> str:
-    """Return the whole page."""
-    title = f"{', '.join(comparison.runs)} against {comparison.baseline}"
+def page(comparison: Comparison) -> Document:
+    """Return what the page holds."""
+    method = words.method(comparison)
     sections = [
-        html_section(
-            "means", "Means", _grid(means_grid(comparison), "means-table") + html_lines(words.method(comparison)[:1])
-        ),
-        html_section("conclusions", "What can be concluded", _conclusions(comparison)),
-        html_section("plots", f"Means and differences, with {words.level(comparison)} intervals", _plots(comparison)),
-        html_section(
-            "changes",
-            f"Changes against {comparison.baseline}",
-            _grid(changes_grid(comparison), "changes-table") + html_lines(words.method(comparison)[1:]),
-        ),
-        html_section("queries", "Query by query", _by_query_plots(comparison) + _query_table(comparison)),
+        Section("Means", [means_table(comparison, method[:1])], "means"),
+        Section("What can be concluded", [_conclusions(comparison)], "conclusions"),
+        Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
+        Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method[1:])], "changes"),
+        Section("Query by query", [*_by_query_plots(comparison), _query_table(comparison)], "queries"),
     ]
     if comparison.groups:
-        grid = groups_grid(comparison)
-        sections.append(html_section("groups", f"By {comparison.grouped_by}", _grid(grid, "groups-table")))
-    sections.append(html_section("definitions", "Definitions", html_lines(words.definitions(comparison))))
+        sections.append(Section(f"By {comparison.grouped_by}", [groups_table(comparison)], "groups"))
+    sections.append(Section("Definitions", [Lines(words.definitions(comparison))], "definitions"))
     if comparison.notes:
-        sections.append(html_section("notes", "Notes on the input", html_lines(comparison.notes)))
+        sections.append(Section("Notes on the input", [Lines(comparison.notes)], "notes"))
     script = (files("permed_measures.comparison.report") / "page.js").read_text(encoding="utf-8")
-    data = {"values": _embedded(comparison)}
-    return html_page(title, _summary(comparison), sections, scripts=[f"\n{script}"], data=data)
+    return Document(
+        f"{', '.join(comparison.runs)} against {comparison.baseline}",
+        _summary(comparison),
+        sections,
+        scripts=[f"\n{script}"],
+        texts={"values": _embedded(comparison)},
+    )
 
 
 def _summary(comparison: Comparison) -> str:
     family = "" if comparison.correction == "none" else f", {words.CORRECTION_NAMES[comparison.correction]}"
-    parts = [words.queries(comparison.whole.queries), f"{words.TEST_NAMES[comparison.test]}{family}"]
+    parts = [queries(comparison.whole.queries), f"{words.TEST_NAMES[comparison.test]}{family}"]
     if comparison.profile is not None:
         parts.append(f"profile {comparison.profile.name}")
     if comparison.min_relevance is not None:
         parts.append(f"relevant from grade {comparison.min_relevance:g}")
-    return " · ".join(map(escape, parts))
+    return " · ".join(parts)
 
 
-def _grid(grid: Grid, name: str) -> str:
-    heads = "".join(
-        f'<th scope="col"{_left(place < grid.left)}>{escape(head)}</th>' for place, head in enumerate(grid.heads)
-    )
-    rows = []
-    for row in grid.rows:
-        cells = []
-        for place, cell in enumerate(row):
-            shown = f"<strong>{escape(cell.text)}</strong>" if cell.best else escape(cell.text)
-            mark = '<span class="mark">*</span>' if cell.marked else ""
-            cells.append(f"<td{_left(place < grid.left)}>{shown}{mark}</td>")
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(grid.title)}"><table id="{name}">'
-        f"<thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>"
-    )
-
-
-def _left(is_text: bool) -> str:  # noqa: FBT001  (one place, one meaning)
-    return ' class="left"' if is_text else ""
-
-
-def _conclusions(comparison: Comparison) -> str:
+def _conclusions(comparison: Comparison) -> Html:
     items = []
     for measure, label in comparison.labels.items():
         for run in comparison.runs:
@@ -89,54 +67,46 @@ def _conclusions(comparison: Comparison) -> str:
             items.append(
                 f'<li><span class="badge {kind}">{badge}</span> <b>{escape(label)}, {escape(run)}</b>: {sentence}</li>'
             )
-    return f'<ul class="conclusions">{"".join(items)}</ul>'
+    return Html(f'<ul class="conclusions">{"".join(items)}</ul>')
 
 
-def _plots(comparison: Comparison) -> str:
-    figures = []
+def _plots(comparison: Comparison) -> Html:
+    drawn = []
     for measure, label in comparison.labels.items():
-        figures.append(_figure(f"{label}: means", plots.means_plot(comparison, measure)))
-        figures.append(
-            _figure(f"{label}: difference to {comparison.baseline}", plots.differences_plot(comparison, measure))
-        )
-    return f'<div class="wide-figures">{"".join(figures)}</div>'
+        drawn.append(Figure(plots.means_plot(comparison, measure), f"{label}: means"))
+        title = f"{label}: difference to {comparison.baseline}"
+        drawn.append(Figure(plots.differences_plot(comparison, measure), title))
+    return figures(drawn)
 
 
-def _by_query_plots(comparison: Comparison) -> str:
-    in_pairs = len(comparison.runs) == 2  # noqa: PLR2004  (three stand in a row, and so do the measures of one run)
+def _by_query_plots(comparison: Comparison) -> list[Html]:
+    in_pairs = len(comparison.runs) == 2  # noqa: PLR2004  (three are in a row, and so are the measures of one run)
     width = 550 if in_pairs else 360
-    rows = [""]
+    rows: list[list[Figure]] = [[]]
     for measure, label in comparison.labels.items():
         for run in comparison.runs:
             change = comparison.whole.changes[run, measure]
             drawn = plots.sorted_differences_plot(comparison, run, measure, width)
             drawn += plots.win_tie_loss_bar(change, width)
-            rows[-1] += _figure(f"{label}: {run}", drawn, _counts(change))
+            rows[-1].append(Figure(drawn, f"{label}: {run}", _counts(change)))
         if len(comparison.runs) > 1:
-            rows.append("")
-    kind = "figures pairs" if in_pairs else "figures"
-    rows = [f'<div class="{kind}">{row}</div>' for row in rows if row]
+            rows.append([])
     intro = (
         f"<p>The difference of every query to {escape(comparison.baseline)}, the largest gain first, and how many "
         "queries gain, tie and lose.</p>"
     )
-    return intro + "\n".join(rows)
+    return [Html(intro), *(figures(row, "figures pairs" if in_pairs else "figures") for row in rows if row)]
 
 
 def _counts(change: Change) -> str:
     return f"{change.wins} better, {change.ties} equal, {change.losses} worse"
 
 
-def _figure(caption: str, drawn: str, below: str = "") -> str:
-    note = f'<div class="below">{escape(below)}</div>' if below else ""
-    return f"<figure><figcaption>{escape(caption)}</figcaption>{drawn}{note}</figure>"
-
-
-def _query_table(comparison: Comparison) -> str:
+def _query_table(comparison: Comparison) -> Html:
     options = "".join(
         f'<option value="{place}">{escape(label)}</option>' for place, label in enumerate(comparison.labels.values())
     )
-    return f"""<h3>All queries</h3>
+    return Html(f"""<h3>All queries</h3>
 <form id="filter" class="filter">
 <label>measure <select id="measure">{options}</select></label>
 <label>query contains <input id="contains" type="search" autocomplete="off" spellcheck="false"></label>
@@ -148,7 +118,7 @@ def _query_table(comparison: Comparison) -> str:
 <div class="scroll" tabindex="0" role="region" aria-label="all queries"><table id="query-table">
 <thead></thead><tbody></tbody></table></div>
 <button id="more" type="button" hidden>show more</button>
-<noscript><p>This table needs JavaScript; every value is also in the report's CSV and JSON.</p></noscript>"""
+<noscript><p>This table needs JavaScript; every value is also in the report's CSV and JSON.</p></noscript>""")
 
 
 def _embedded(comparison: Comparison) -> str:

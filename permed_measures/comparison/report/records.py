@@ -1,60 +1,32 @@
-"""The report for programs: CSV and JSON, every number unrounded, null or an empty field where there is none."""
+"""A comparison for programs: a table and a record, every number unrounded, None where there is none."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from typing import Any
 
 from ir_measures import Measure
 
-from permed_measures.comparison import Change, Comparison, Table
+from permed_measures.comparison import Change, Comparison
+from permed_measures.comparison import Table as Part
 from permed_measures.comparison.report import words
 from permed_measures.measures.definitions import definition
-
-_CSV_FIELDS = (
-    "group",
-    "run",
-    "description",
-    "name",
-    "measure",
-    "queries",
-    "mean",
-    "mean_low",
-    "mean_high",
-    "pairs",
-    "difference",
-    "relative",
-    "difference_low",
-    "difference_high",
-    "p_t",
-    "p_wilcoxon",
-    "p_randomization",
-    "p_adjusted",
-    "verdict",
-    "wins",
-    "ties",
-    "losses",
-    "effect_size",
-    "detectable",
-    "p_imp",
-)
+from permed_measures.render.document import Table
 
 
-def as_csv(comparison: Comparison) -> str:
-    """Return one line per table, measure and run, the baseline's too."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, _CSV_FIELDS, lineterminator="\n")
-    writer.writeheader()
-    for table in comparison.tables:
-        for measure in comparison.measures:
-            for run in comparison.names:
-                writer.writerow(_line(comparison, table, run, measure))
-    return file.getvalue()
+def as_table(comparison: Comparison) -> Table:
+    """Return one row per table, measure and run, the baseline's too."""
+    lines = [
+        _line(comparison, part, run, measure)
+        for part in comparison.tables
+        for measure in comparison.measures
+        for run in comparison.names
+    ]
+    widest = max(lines, key=len)  # the baseline has no change
+    heads = list(widest)
+    return Table(heads, [[line.get(head) for head in heads] for line in lines])
 
 
-def _line(comparison: Comparison, table: Table, run: str, measure: Measure) -> dict[str, Any]:
+def _line(comparison: Comparison, table: Part, run: str, measure: Measure) -> dict[str, Any]:
     mean = table.means[run, measure]
     low, high = mean.interval or (None, None)
     line: dict[str, Any] = {
@@ -90,13 +62,8 @@ def _line(comparison: Comparison, table: Table, run: str, measure: Measure) -> d
     }
 
 
-def as_json(comparison: Comparison) -> str:
-    """Return one JSON object."""
-    return json.dumps(as_dict(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def as_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return what :func:`as_json` writes."""
+    """Return all of it for JSON."""
     return {
         "baseline": comparison.baseline,
         "runs": [{"name": name, "description": comparison.descriptions.get(name)} for name in comparison.names],
@@ -124,7 +91,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _table(comparison: Comparison, table: Table) -> dict[str, Any]:
+def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
     means = [
         {
             "measure": label,

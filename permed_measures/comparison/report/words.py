@@ -1,4 +1,4 @@
-"""How a report says things: numbers, names, definitions, and what can be concluded."""
+"""How a report says things: names, definitions, and what can be concluded."""
 
 from __future__ import annotations
 
@@ -7,47 +7,12 @@ from ir_measures import Measure
 from permed_measures.comparison import Change, Comparison, p_imp
 from permed_measures.comparison.significance import POWER, Interval
 from permed_measures.measures.definitions import definition
-
-NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
+from permed_measures.render.words import NONE, counted, number, p_is, percent, queries, signed
 
 TEST_NAMES = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test", "randomization": "randomization test"}
 SHORT_TEST_NAMES = {"t": "t", "wilcoxon": "Wilcoxon", "randomization": "rand."}
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
 SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH"}
-
-
-def number(value: float | None) -> str:
-    """Write a mean."""
-    return NONE if value is None else f"{value:.4f}"
-
-
-def signed(value: float | None, decimals: int = 4) -> str:
-    """Write a difference, with its sign; none on zero."""
-    if value is None:
-        return NONE
-    shown = f"{value:+.{decimals}f}"
-    return shown[1:] if float(shown) == 0 else shown
-
-
-def percent(value: float | None) -> str:
-    """Write a share with its sign."""
-    if value is None:
-        return NONE
-    shown = f"{value:+.1%}"
-    return shown[1:] if float(shown[:-1]) == 0 else shown
-
-
-def p_value(value: float | None) -> str:
-    """Write a p-value, never as 0."""
-    if value is None:
-        return NONE
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"  # noqa: PLR2004  (four decimals)
-
-
-def p_is(value: float | None) -> str:
-    """Write "p = 0.0123" or "p < 0.0001"."""
-    shown = p_value(value)
-    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
 
 
 def interval(value: Interval | None) -> str:
@@ -58,11 +23,6 @@ def interval(value: Interval | None) -> str:
 def win_tie_loss(change: Change) -> str:
     """Write 12/3/5."""
     return f"{change.wins}/{change.ties}/{change.losses}"
-
-
-def queries(count: int) -> str:
-    """Write "1 query" or "30 queries"."""
-    return "1 query" if count == 1 else f"{count:,} queries"
 
 
 def level(comparison: Comparison) -> str:
@@ -105,8 +65,8 @@ def method(comparison: Comparison) -> list[str]:
 def _family(comparison: Comparison) -> str:
     if comparison.correction == "none":
         return "no correction"
-    number = len(comparison.whole.changes)
-    return f"{CORRECTION_NAMES[comparison.correction]} over {number} comparison{'' if number == 1 else 's'}"
+    tests = counted(len(comparison.whole.changes), "comparison")
+    return f"{CORRECTION_NAMES[comparison.correction]} over {tests}"
 
 
 def conclusion(comparison: Comparison, run: str, measure: Measure) -> str:

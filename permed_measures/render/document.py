@@ -1,0 +1,145 @@
+"""What a result says before it has a format: tables, lines and plots, in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from permed_measures.render.words import NONE
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value that people see in words of its own, as the best of its column, or with the mark of a difference."""
+
+    value: str | float | None
+    shown: str = ""
+    best: bool = False
+    marked: bool = False
+
+
+Value = str | float | Cell | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Heads and rows; numbers are rounded where people read them and whole where programs do."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Value]]
+    title: str = ""
+    left: int | None = None
+    """How many of the first columns are texts; when not given, those without a number."""
+    below: Sequence[str] = ()
+    """Lines that people read below the table."""
+    places: int = 4
+    name: str = ""
+    """Its id in a page."""
+    flow: bool = False
+    """In plain text, texts are beside the numbers where there is room, else below one another."""
+
+    def cells(self) -> list[list[Cell]]:
+        """Return every cell as people read it."""
+        return [[self._shown(value if isinstance(value, Cell) else Cell(value)) for value in row] for row in self.rows]
+
+    def _shown(self, cell: Cell) -> Cell:
+        if cell.shown:
+            shown = cell.shown
+        elif cell.value is None:
+            shown = NONE
+        elif isinstance(cell.value, float):
+            shown = f"{round(cell.value, self.places) + 0.0:.{self.places}f}"  # not -0.0000
+        else:
+            shown = str(cell.value)
+        return Cell(cell.value, shown, cell.best, cell.marked)
+
+    def right(self) -> list[bool]:
+        """Tell of each column whether it is aligned right, as numbers are."""
+        columns = range(len(self.heads))
+        if self.left is not None:
+            return [place >= self.left for place in columns]
+        return [any(isinstance(plain(row[place]), (int, float)) for row in self.rows) for place in columns]
+
+    def records(self) -> list[dict[str, str | float | None]]:
+        """Return one dict per row, every number whole."""
+        return [dict(zip(self.heads, map(plain, row), strict=True)) for row in self.rows]
+
+
+def plain(value: Value) -> str | float | None:
+    """Return what a cell holds."""
+    return value.value if isinstance(value, Cell) else value
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Sentences, one below the other; ``mark`` comes before each where there is plain text only."""
+
+    lines: Sequence[str]
+    mark: str = ""
+    flow: bool = False
+    """In plain text, long ones are broken."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An SVG plot, for pages only; ``below`` is a sentence, ``legend`` is HTML."""
+
+    svg: str
+    caption: str = ""
+    below: str = ""
+    legend: str = ""
+
+
+@dataclass(frozen=True)
+class Html:
+    """Something that only a page can show."""
+
+    inside: str
+
+
+Block = Table | Lines | Figure | Html
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some blocks under a heading: the title, else that of the first table; ``name`` is its id in a page."""
+
+    title: str
+    blocks: Sequence[Block]
+    name: str = ""
+    on: Literal["all", "page", "text"] = "all"
+    """Where it is shown: 'text' is whatever is no page."""
+
+    @property
+    def heading(self) -> str:
+        """What is above it, where the first table does not say it itself."""
+        first = self.blocks[0] if self.blocks else None
+        return "" if isinstance(first, Table) and first.title else self.title
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    summary: str
+    sections: Sequence[Section]
+    style: str = ""
+    scripts: Sequence[str] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What the scripts of a page read, by id."""
+
+    def shown(self, on: Literal["page", "text"]) -> list[Section]:
+        """Return the sections of a page, or of all other formats."""
+        return [section for section in self.sections if section.on in ("all", on)]
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables that every format has."""
+        return [block for section in self.shown("text") for block in section.blocks if isinstance(block, Table)]
+
+
+def of_table(table: Table) -> Document:
+    """Return a document that is one table."""
+    return Document("", "", [Section("", [table])])

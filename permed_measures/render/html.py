@@ -1,0 +1,116 @@
+"""One HTML page that needs nothing else: no network, no library, one file to send."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+from permed_measures.render.document import Block, Cell, Document, Figure, Html, Lines, Section, Table
+
+_MARK = '<span class="mark">*</span>'
+
+
+def _table(table: Table) -> str:
+    left = ["" if right else ' class="left"' for right in table.right()]
+    heads = "".join(f'<th scope="col"{at}>{escape(head)}</th>' for at, head in zip(left, table.heads, strict=True))
+    body = "\n".join(
+        f"<tr>{''.join(f'<td{at}>{_cell(cell)}</td>' for at, cell in zip(left, row, strict=True))}</tr>"
+        for row in table.cells()
+    )
+    name = f' id="{escape(table.name)}"' if table.name else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title or "table")}"><table{name}>'
+        f"<thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>{_lines(table.below)}"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    shown = escape(cell.shown)
+    return (f"<strong>{shown}</strong>" if cell.best else shown) + (_MARK if cell.marked else "")
+
+
+def _lines(lines: Iterable[str], mark: str = "") -> str:
+    inside = "".join(f"<li>{escape(mark + line)}</li>" for line in lines)
+    return f'<ul class="lines">{inside}</ul>' if inside else ""
+
+
+def _figure(figure: Figure) -> str:
+    caption = f"<figcaption>{escape(figure.caption)}</figcaption>" if figure.caption else ""
+    below = f'<div class="below">{escape(figure.below)}</div>' if figure.below else ""
+    legend = f'<div class="below legend">{figure.legend}</div>' if figure.legend else ""
+    return f"<figure>{caption}{figure.svg}{below}{legend}</figure>"
+
+
+def figures(drawn: Iterable[Figure], kind: str = "wide-figures") -> Html:
+    """Return plots beside each other, as many as fit."""
+    return Html(f'<div class="{kind}">{"".join(map(_figure, drawn))}</div>\n')
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Table):
+        return _table(block)
+    if isinstance(block, Lines):
+        return _lines(block.lines, block.mark.removeprefix("- "))
+    return _figure(block) if isinstance(block, Figure) else block.inside
+
+
+def _section(section: Section) -> str:
+    name = f' id="{escape(section.name)}"' if section.name else ""
+    title = section.title or next((block.title for block in section.blocks if isinstance(block, Table)), "")
+    heading = f"<h2>{escape(title)}</h2>\n" if title else ""
+    return f"<section{name}>\n{heading}{''.join(map(_block, section.blocks))}\n</section>"
+
+
+def fragment(document: Document) -> str:
+    """Return what is in every format, to be shown within another page, which has its own style: a notebook."""
+    head = [f"<p><b>{escape(document.title)}</b></p>" if document.title else "", f"<p>{escape(document.summary)}</p>"]
+    kept = [
+        replace(section, blocks=[block for block in section.blocks if isinstance(block, (Table, Lines))])
+        for section in document.shown("text")
+    ]
+    return "".join([*head, *(_section(section) for section in kept if section.blocks)])
+
+
+def _hash(inline: str) -> str:
+    """Return how a content security policy names a script or a style that is part of the page."""
+    return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"
+
+
+def html(document: Document) -> str:
+    """Return the whole page; only the document's scripts and this style run, whatever an id may hold."""
+    css = "\n" + (files("permed_measures.render") / "page.css").read_text(encoding="utf-8") + document.style
+    script_policy = f"script-src {' '.join(map(_hash, document.scripts))}; " if document.scripts else ""
+    policy = f"default-src 'none'; style-src {_hash(css)}; {script_policy}img-src data:"
+    title = escape(document.title or "permed-measures")
+    version = getattr(sys.modules.get("permed_measures"), "__version__", "")
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            f"<title>{title}</title>",
+            '<link rel="icon" href="data:,">',
+            f"<style>{css}</style>",
+            "</head>",
+            "<body>",
+            f"<header><h1>{title}</h1><p>{escape(document.summary)}</p></header>",
+            "<main>",
+            *map(_section, document.shown("page")),
+            "</main>",
+            f"<footer>permed-measures {version}</footer>",
+            *[f'<script type="application/json" id="{name}">{text}</script>' for name, text in document.texts.items()],
+            *[f"<script>{script}</script>" for script in document.scripts],
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )

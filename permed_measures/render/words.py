@@ -1,0 +1,57 @@
+"""How numbers are written where people read them."""
+
+from __future__ import annotations
+
+NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
+
+
+def number(value: float | None, decimals: int = 4) -> str:
+    """Write a value."""
+    return NONE if value is None else f"{value:.{decimals}f}"
+
+
+def signed(value: float | None, decimals: int = 4) -> str:
+    """Write a difference, with its sign; none on zero.
+
+    >>> signed(0.5, 2), signed(-0.001, 2)
+    ('+0.50', '0.00')
+    """
+    if value is None:
+        return NONE
+    shown = f"{value:+.{decimals}f}"
+    return shown[1:] if float(shown) == 0 else shown
+
+
+def percent(value: float | None) -> str:
+    """Write a share with its sign."""
+    if value is None:
+        return NONE
+    shown = f"{value:+.1%}"
+    return shown[1:] if float(shown[:-1]) == 0 else shown
+
+
+def p_value(value: float | None) -> str:
+    """Write a p-value, never as 0."""
+    if value is None:
+        return NONE
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"  # noqa: PLR2004  (four decimals)
+
+
+def p_is(value: float | None) -> str:
+    """Write "p = 0.0123" or "p < 0.0001"."""
+    shown = p_value(value)
+    return f"p {shown[0]} {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Write how many there are; ``many`` is needed where it is not ``one`` with an s.
+
+    >>> counted(1, "group"), counted(2000, "group"), counted(0, "query", "queries")
+    ('1 group', '2,000 groups', '0 queries')
+    """
+    return f"1 {one}" if number == 1 else f"{number:,} {many or one + 's'}"
+
+
+def queries(number: int) -> str:
+    """Write "1 query" or "30 queries"."""
+    return counted(number, "query", "queries")

@@ -1,0 +1,139 @@
+"""Results are one family: the same formats under the same words, short where they are only looked at."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import inspect
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import permed_measures
+from permed_measures import compare, evaluate, explain, gate, verify
+from permed_measures.render.result import FORMATS, Result
+from permed_measures.verification.references import REFERENCES
+
+pytest.importorskip("scipy", reason="the paired t-test needs it")
+
+QRELS = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(30)}
+RUN = {query_id: {"b": 3.0, "a": 2.0, f"x{n}": 1.0} for n, query_id in enumerate(QRELS)}
+OTHER = {query_id: {"c": 3.0, "b": 2.0} for query_id in QRELS}
+MEASURES = "P@1 P@2 P@3 P@4 P@5 P@6 P@7 P@8 P@9 P@10 RR AP nDCG GWAP R@1 R@2 R@3 Rprec Bpref"
+FEW = {name: REFERENCES[name] for name in ("by_hand", "pytrec_eval")}
+SAMPLES = [
+    {"trace_id": f"t{n}", "node_id": 1, "query": "q", "tool": tool, "features": [feature, 0.5], "label": label}
+    for n in range(5)
+    for tool, feature, label in (("a", 0.9, 1), ("b", 0.1, 0))
+]
+
+
+def _serving():
+    from permed_measures.serving import Cost, Latency, ServingSummary
+
+    return ServingSummary(Latency.of([10.0, 20.0, 30.0]), cost=Cost(0.025, 800, 50), queries_per_day=1000)
+
+
+def _serving_report():
+    from permed_measures.serving import Targets
+    from permed_measures.serving.report import ServingReport
+
+    return ServingReport("log", _serving(), Targets())
+
+
+def _rerankers():
+    from permed_measures.serving import RerankEvaluator
+
+    candidates = {"q0": [{"doc_id": "a", "text": "x"}, {"doc_id": "b", "text": "y"}]}
+    evaluator = RerankEvaluator({"q0": "words"}, {"q0": {"a": 1, "b": 0}}, candidates)
+    return evaluator.compare({"first": lambda _, texts: [float(text == "x") for text in texts]})
+
+
+def _samples():
+    from permed_measures.ltr.samples import evaluate_samples
+
+    return evaluate_samples(SAMPLES, [1.0, 0.0])
+
+
+RESULTS = {
+    "Evaluation": lambda: evaluate(QRELS, RUN, MEASURES),
+    "Comparison": lambda: compare(QRELS, RUN, {"other": OTHER}, "P@1 RR AP nDCG R@2"),
+    "Gate": lambda: gate(QRELS, RUN, ["RR>=0.5", "P@1>=2"]),
+    "Explanation": lambda: explain(QRELS, RUN, about="map@10"),
+    "Verification": lambda: verify(QRELS, RUN, "P@1 RR GWAP@10", references=FEW),
+    "ServingSummary": _serving,
+    "ServingReport": _serving_report,
+    "RerankReport": _rerankers,
+    "SamplesEvaluation": _samples,
+}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {name: make() for name, make in RESULTS.items()}
+
+
+def _subclasses(of):
+    return {of, *(found for child in of.__subclasses__() for found in _subclasses(child))}
+
+
+def test_every_result_is_among_these(results):
+    ours = {c.__name__ for c in _subclasses(Result) if c.__module__.startswith("permed_measures") and c is not Result}
+    assert ours == set(results) == {type(result).__name__ for result in results.values()}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_formats_have_one_word_each(results, name):
+    result = results[name]
+    for form in FORMATS:
+        assert result.render(form).endswith("\n"), form
+    assert json.loads(result.to_json()) == json.loads(result.render("json")) == json.loads(json.dumps(result.to_dict()))
+    assert "| ---" in result.to_markdown()
+    assert result.to_latex().count("\\toprule") == result.to_latex().count("\\bottomrule") >= 1
+    assert result.to_html().startswith("<!DOCTYPE html>")
+    assert result.to_html().rstrip().endswith("</html>")
+    heads, *rows = csv.reader(io.StringIO(result.render("csv")))
+    assert heads == list(result.as_table().heads)
+    assert rows
+    assert {len(row) for row in rows} == {len(heads)}
+    assert len(result.render("jsonl").splitlines()) == len(rows)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("name", RESULTS)
+def test_frames_hold_numbers(results, name, kind):
+    pytest.importorskip(kind, reason=f"{kind} is an extra")
+    table = results[name].as_table()
+    frame = results[name].to_dataframe(kind)
+    assert list(frame.columns) == list(table.heads)
+    assert len(frame) == len(table.rows)
+    assert any(isinstance(value, float) for column in frame.columns for value in frame[column].to_list())
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_glance_is_short(results, name):
+    result = results[name]
+    assert 1 <= len(repr(result).splitlines()) <= 20
+    assert repr(result).splitlines()[0] == str(result).splitlines()[0]
+    shown = result._repr_html_()
+    assert "<table" in shown
+    for foreign in ("<style", "<script", "<!DOCTYPE", "<svg"):  # a notebook has its own
+        assert foreign not in shown
+
+
+def test_long_ones_are_cut(results):
+    assert len(str(results["Evaluation"]).splitlines()) > 20
+    assert len(repr(results["Evaluation"]).splitlines()) == 20
+
+
+def test_render_knows_documents_only():
+    folder = Path(inspect.getfile(permed_measures)).parent / "render"
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            ours = [name for name in names if name.startswith("permed_measures")]
+            allowed = ("permed_measures.errors", "permed_measures.numbers", "permed_measures.render")
+            assert all(name.startswith(allowed) for name in ours), path.name
