@@ -8,6 +8,9 @@ from pathlib import Path
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
+from ir_measures.measures import registry
+
+from permed_measures.measures import DEFINED
 
 FULL = bool(os.environ.get("PERMED_FULL"))
 """Whether all generated examples are tried, as .ci/run has it on one version of Python, or a quarter of them."""
@@ -21,6 +24,16 @@ def few(number):
 def examples(number):
     """Try so many generated examples, or fewer when time is short."""
     return settings(max_examples=few(number))
+
+
+@pytest.fixture
+def forgotten():
+    """Forget the measures that a test defines: here, and in ir_measures."""
+    known = [(names, dict(names)) for names in (DEFINED, registry)]
+    yield
+    for names, before in known:
+        names.clear()
+        names.update(before)
 
 
 settings.register_profile(

@@ -432,6 +432,7 @@ def test_define_refuses_a_name_that_is_taken_or_that_a_host_cannot_read(fields, 
     assert evaluate(QRELS, {"q": ["a"]}, "GWAP@10")["GWAP@10"] <= 1
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_the_same_class_may_be_defined_again():
     gwap = sys.modules[type(GWAP).__module__]
     known, before = DEFINED["GWAP"], dict(vars(gwap))
@@ -441,8 +442,6 @@ def test_the_same_class_may_be_defined_again():
         assert define(new_measure()) == define(new_measure())
     finally:
         vars(gwap).update(before)
-        DEFINED["GWAP"] = known
-        DEFINED.pop("New", None)
 
 
 def test_no_host_name_of_ours_is_one_that_trec_eval_has():

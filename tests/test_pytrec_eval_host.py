@@ -31,7 +31,7 @@ from permed_measures import (
 )
 from permed_measures.hosts import pytrec_eval as drop_in
 from permed_measures.measures import host_names
-from permed_measures.measures.base import CUTOFF, DEFINED, HostName, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
 from permed_measures.verification import AGREES, verify
 from permed_measures.verification.references import REFERENCES
 from tests.conftest import queries
@@ -368,10 +368,8 @@ def test_the_module_is_a_drop_in():
     assert drop_in.supported_measures == permed_measures.supported_measures
 
 
-def test_a_new_measure_needs_no_second_edit(monkeypatch):
-    monkeypatch.setitem(DEFINED, "FirstGrade", None)  # for its clean-up: define() fills it
-    del DEFINED["FirstGrade"]
-
+@pytest.mark.usefixtures("forgotten")
+def test_a_new_measure_needs_no_second_edit():
     class _FirstGrade(RankingMeasure):
         """The grade of the first document. >>> 1  # a worked example."""
 

@@ -31,7 +31,7 @@ from permed_measures import (
     uninstall_ranx,
 )
 from permed_measures.measures import host_names
-from permed_measures.measures.base import CUTOFF, DEFINED, HostName, RankingMeasure, define
+from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
 
 pytestmark = [
     pytest.mark.full,
@@ -481,10 +481,8 @@ def test_ids_of_every_alphabet(ranx):
     assert ranx.evaluate(ranx_qrels(judged), ranx_run(run), "gwmap") == pytest.approx((0.5 + 2 / 2 + 3 / 4 * 0.5) / 3)
 
 
-def test_a_new_measure_needs_no_second_edit(ranx, monkeypatch, qrels, runs):
-    monkeypatch.setitem(DEFINED, "FirstGrade", None)  # for its clean-up: define() fills it
-    del DEFINED["FirstGrade"]
-
+@pytest.mark.usefixtures("forgotten")
+def test_a_new_measure_needs_no_second_edit(ranx, qrels, runs):
     class _FirstGrade(RankingMeasure):
         """The grade of the first document. >>> 1  # a worked example."""
 
