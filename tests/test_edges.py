@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from math import log2
 from unittest import mock
 
@@ -43,7 +44,8 @@ def test_whole_numbers_beyond_any_float_are_infinite_on_their_own_side(others):
 @pytest.mark.parametrize(("max_rel", "grades"), [(3, [1, 2, 3]), (7, [1, 1, 4]), (10, [1, 1, 4])])
 def test_no_sum_is_above_the_ideal_one(max_rel, grades):
     # every document is relevant and returned; added in this order, their weights are one last digit above the ideal
-    assert sum(grade / max_rel for grade in grades) > sum(sorted((g / max_rel for g in grades), reverse=True))
+    if sys.version_info < (3, 12):  # from there on sum() makes up for what a float loses
+        assert sum(grade / max_rel for grade in grades) > sum(sorted((g / max_rel for g in grades), reverse=True))
     qrels = {"q": {f"d{place}": grade for place, grade in enumerate(grades)}}
     assert mean(qrels, {"q": list(qrels["q"])}, f"GWAP(max_rel={max_rel},norm='ideal')") == 1.0
 
