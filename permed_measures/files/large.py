@@ -9,6 +9,7 @@ find the same.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from permed_measures.errors import HostError, InputError, require
 from permed_measures.files import beir, csv_table, format_of, jsonl_rows, parquet, trec
 from permed_measures.files.parquet import quoted_text
 from permed_measures.files.rows import pick
-from permed_measures.files.source import Source
+from permed_measures.files.source import Excerpt, Source, Unpacked
 from permed_measures.ranking import Grades, Order, Ranking
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ _BUFFER = 8 << 20
 _PIECE = 1 << 18  # stays in the processor's cache
 _SPACE, _LINE_FEED, _RETURN = b" \n\r"
 _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
+
+_MOST_NAMED = 10  # queries that are looked through for what is wrong
+_MOST_DOUBTED = 64 << 20  # bytes of their lines
+_LINE = re.compile(r"[Ll]ine:? (\d+)")
 
 _EXACT = "s::DOUBLE"  # to DuckDB -0.0 equals 0.0, in sorting and in hashing too
 _SCORES = {"float32": "s::FLOAT", "float64": _EXACT}
@@ -79,20 +84,20 @@ def _top_of_trec(
     from permed_measures.files.blocks import Doubt, Irregular, tops  # noqa: PLC0415  (numpy is for large files)
 
     try:
-        if not source.is_gzip:
-            try:
-                return _rankings(tops(source.path, depth + 1, order), qrels, depth)
-            except Doubt as doubt:
-                if doubt.part is not None:
-                    trec.check_parts(source, "run", [doubt.part])
-                if not isinstance(doubt, Irregular):
-                    return None
-        tidied = _tidied(source, folder)
+        plain = Unpacked(source, folder) if source.is_gzip else source
+        try:
+            return _rankings(tops(plain.path, depth + 1, order), qrels, depth)
+        except Doubt as doubt:
+            if doubt.part is not None:
+                trec.check_parts(plain, "run", [doubt.part])
+            if not isinstance(doubt, Irregular):
+                return None
+        tidied = _tidied(plain, folder)
         try:
             return _rankings(tops(tidied, depth + 1, order), qrels, depth)
         except Doubt as doubt:
             if doubt.part is not None and not _is_sound(tidied, doubt.part):
-                trec.check(source, "run")  # its lines have other numbers than those of the copy
+                trec.check(plain, "run")  # its lines have other numbers than those of the copy
     except _Doubt:
         pass
     return None
@@ -128,6 +133,8 @@ def _by_engine(  # noqa: PLR0913, PLR0917  (what rankings() was given, and two t
             except (duckdb.Error, _Doubt) as doubt:
                 if module is trec:
                     _check_doubtful(source)
+                elif module is not parquet:
+                    _check_lines(source, module, doubt)
                 if isinstance(doubt, _Repeated):
                     break
     if module is trec:  # what is wrong is found without keeping the file
@@ -142,6 +149,27 @@ def _check_doubtful(source: Source) -> None:
     if not source.is_gzip:
         with suppress(Doubt):
             trec.check_parts(source, "run", doubtful(source.path))
+
+
+def _check_lines(source: Source, module: ModuleType, doubt: Exception) -> None:
+    """Raise the plain reader's error for the lines that the engine doubts, where it says which these are."""
+    told = _LINE.search(str(doubt))
+    number = int(told[1]) if told else None
+    marks = [mark.encode() for mark in getattr(doubt, "ids", ())]
+    lines: list[tuple[int, bytes]] = []
+    size = 0
+    for first, block in source.blocks(_PIECE):
+        source.decode(block, first)
+        wanted = any(mark in block for mark in marks) or first <= (number or 0) <= first + block.count(b"\n")
+        if not wanted and first > 1:
+            continue
+        for at, line in enumerate(block.split(b"\n"), first):
+            if at in (1, number) or any(mark in line for mark in marks):  # the first one may be a header
+                lines.append((at, line))
+                size += len(line)
+        if size > _MOST_DOUBTED:
+            return
+    module.read(Excerpt(source, lines), "run")
 
 
 def _rankings(
@@ -160,7 +188,11 @@ def _rankings(
 
 
 class _Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
-    """The engine has met something that the plain reader has to judge."""
+    """The engine has met something that the plain reader has to judge, in lines with one of these ids if it knows."""
+
+    def __init__(self, *ids: str) -> None:
+        super().__init__()
+        self.ids = ids
 
 
 class _Repeated(_Doubt):
@@ -224,7 +256,8 @@ def _json_rows(source: Source) -> Iterator[_Rows]:
     ]
     with parquet.plain_path(source.path) as path:
         table = f"read_json({quoted_text(path)}, format='newline_delimited', columns={columns}, {_compression(source)})"
-        sql = _select(f"{query}->>'$'", f"{doc}->>'$'", f"{score}::DOUBLE", table, f"{' AND '.join(kinds)} AS sound")
+        number = f"TRY_CAST({score} AS DOUBLE)"
+        sql = _select(f"{query}->>'$'", f"{doc}->>'$'", number, table, f"{' AND '.join(kinds)} AS sound")
         yield _Rows(sql, _faults("sound"))
 
 
@@ -333,7 +366,7 @@ def _trec_rows(path: str, delimiter: str) -> str:
 
 def _text_rows(query: str, doc: str, score: str, table: str) -> str:
     # DuckDB reads 1_0 as 10, and so does Python; it is no number in a file
-    return _select(query, doc, f"{score}::DOUBLE", table, f"NOT contains({score}, '_') AS sound")
+    return _select(query, doc, f"TRY_CAST({score} AS DOUBLE)", table, f"NOT contains({score}, '_') AS sound")
 
 
 def _select(query: str, doc: str, score: str, table: str, *more: str) -> str:
@@ -383,7 +416,7 @@ class _Engine(NamedTuple):
     def _tops(self, best: str, first: str) -> Iterator[tuple[str, int, list[str], Sequence[float]]]:
         for query_id, num_ret, scores, top in self._by_query(self.rows.sql, best, first):
             if scores[0] != scores[0]:  # NaN, to DuckDB the greatest number
-                raise _Doubt
+                raise _Doubt(query_id)
             yield query_id, num_ret, [row["d"] for row in top], scores
 
     def whole(self) -> dict[str, Ranking]:
@@ -397,7 +430,7 @@ class _Engine(NamedTuple):
         for query_id, num_ret, scores, returned in self._by_query(judged_rows, f"list({_EXACT}) AS scores", hits):
             scores.sort()
             if scores[-1] != scores[-1]:  # NaN, to numpy the greatest number
-                raise _Doubt
+                raise _Doubt(query_id)
             judged = self.qrels.get(query_id, {}).values()
             keys = _in_32_bits(scores)
             tied = (keys[1:] == keys[:-1]).any()
@@ -420,14 +453,20 @@ class _Engine(NamedTuple):
             f"SELECT q, count(*) AS n, {self.rows.faults} AS faults, {_HASHES}, {', '.join(columns)} "  # noqa: S608  (quoted)
             f"FROM {table} GROUP BY q"
         ).fetchnumpy()
-        for high, low in _batches(answer.pop("high"), answer.pop("low")):
-            _check_all_differ(high, low)
-        for query_id, num_ret, faults, *rest in zip(
-            *(answer[name] for name in ("q", "n", "faults", *names)), strict=True
-        ):
-            if faults or not isinstance(query_id, str) or not query_id or query_id.startswith("#"):
-                raise _Doubt
+        query_ids = answer["q"].tolist()
+        if not all(isinstance(query_id, str) and query_id and not query_id.startswith("#") for query_id in query_ids):
+            raise _Doubt(*self._documents_without_query())
+        faulty = sorted(query_id for query_id, faults in zip(query_ids, answer["faults"], strict=True) if faults)
+        if faulty:
+            raise _Doubt(*faulty[:_MOST_NAMED])
+        for high, low, of in _batches(answer.pop("high"), answer.pop("low"), query_ids):
+            _check_all_differ(high, low, of)
+        for query_id, num_ret, *rest in zip(query_ids, *(answer[name] for name in ("n", *names)), strict=True):
             yield query_id, int(num_ret), *rest
+
+    def _documents_without_query(self) -> list[str]:
+        answer = self.connection.execute(f"SELECT min(d) FROM {self.rows.sql} WHERE q IS NULL OR q = ''").fetchall()  # noqa: S608  (quoted)
+        return [doc_id for (doc_id,) in answer if doc_id]
 
     def _documents_with(self, tied: list[tuple[str, float]]) -> dict[tuple[str, float], list[str]]:
         """Return all documents that have one of these scores in one of these queries."""
@@ -453,7 +492,7 @@ def _batches(*columns: Any, size: int = 256) -> Iterator[tuple[Any, ...]]:  # no
         yield tuple(column[start : start + size] for column in columns)
 
 
-def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
+def _check_all_differ(high: Any, low: Any, query_ids: list[str]) -> None:  # noqa: ANN401  (numpy's)
     """Raise _Repeated when two documents of a query have the same hash; many queries at once, for speed."""
     import numpy as np  # noqa: PLC0415  (only for large files)
 
@@ -462,8 +501,9 @@ def _check_all_differ(high: Any, low: Any) -> None:  # noqa: ANN401  (numpy's)
     keys |= np.concatenate(high).astype(np.uint64) << np.uint64(8)
     keys |= np.concatenate(low)
     keys.sort()
-    if (keys[1:] == keys[:-1]).any():
-        raise _Repeated
+    again = np.unique(keys[1:][keys[1:] == keys[:-1]] >> np.uint64(40)).tolist()
+    if again:
+        raise _Repeated(*[query_ids[place] for place in again[:_MOST_NAMED]])
 
 
 def _in_32_bits(scores: Any) -> Any:  # noqa: ANN401  (numpy's)

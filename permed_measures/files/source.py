@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -146,11 +147,43 @@ class Source:
             return data.decode()
         except UnicodeDecodeError as error:
             at = line + data.count(b"\n", 0, error.start)
-            raise InputError(f"not UTF-8: byte {data[error.start]:#04x}", path=self.path, line=at) from None
+            raise self.error(f"not UTF-8: byte {data[error.start]:#04x}", at) from None
 
     def error(self, message: str, line: int | None = None) -> InputError:
         """Make the error for this file."""
         return InputError(message, path=self.path, line=line)
+
+
+class Excerpt(Source):
+    """Some lines of a file, which errors know by the numbers that they have there."""
+
+    def __init__(self, source: Source, lines: Sequence[tuple[int, bytes]]) -> None:
+        self.path = source.path
+        self.is_gzip = False
+        self._numbers = [number for number, _ in lines]
+        self._piped = b"\n".join(line for _, line in lines)
+
+    def error(self, message: str, line: int | None = None) -> InputError:
+        """Make the error for the whole file."""
+        return super().error(message, None if line is None else self._numbers[line - 1])
+
+
+class Unpacked(Source):
+    """The content of a compressed file as it was copied to disk; errors name the file itself."""
+
+    def __init__(self, source: Source, folder: Path) -> None:
+        super().__init__(_copy(source, folder / "unpacked"))
+        self.original = source
+
+    def error(self, message: str, line: int | None = None) -> InputError:
+        """Make the error for the compressed file."""
+        return self.original.error(message, line)
+
+
+def _copy(source: Source, path: Path) -> Path:
+    with source.open() as packed, path.open("wb") as plain:
+        shutil.copyfileobj(packed, plain, _PIECE)
+    return path
 
 
 def _standard_input() -> bytes:
