@@ -513,6 +513,7 @@ LAST_LINES = {
     "a field too many": ("q9", "d5", "0.25", "7"),
     "a field too few": ("q9", "d5"),
     "not UTF-8": ("q9", "d\udcff", "0.25"),
+    "cut off": ("q9", '"', "0.25"),
 }
 
 
@@ -538,8 +539,10 @@ def _json(key, field):
 @pytest.mark.parametrize("depth", [2, None])
 def test_what_is_wrong_with_a_large_file_is_found_without_keeping_it(file, fault, name, suffix, depth):
     pytest.importorskip("duckdb")
-    if (name, fault) == ("trec", "a field too many"):
-        return  # none of them is: what follows the tag is ignored
+    if (name, fault) in {("trec", "a field too many"), ("trec", "cut off")}:
+        return  # none of them is: what follows the tag is ignored, and a quote is a character
+    if (name, fault) == ("csv", "cut off"):
+        return  # engines differ on quotes: the plain reader takes such a file
     rows = [(f"q{query}", f"d{doc}", f"{9 - doc}.5") for query in range(10) for doc in range(4)]
     content = _written(name, [*rows, LAST_LINES[fault]])
     path = file(gzip.compress(content) if suffix else content, f"run{suffix}")

@@ -43,6 +43,7 @@ _TO_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
 _MOST_NAMED = 10  # queries that are looked through for what is wrong
 _MOST_DOUBTED = 64 << 20  # bytes of their lines
 _LINE = re.compile(r"[Ll]ine:? (\d+)")
+_NEAR = 2  # lines: DuckDB counts one too many at the end of a JSON file
 
 _EXACT = "s::DOUBLE"  # to DuckDB -0.0 equals 0.0, in sorting and in hashing too
 _SCORES = {"float32": "s::FLOAT", "float64": _EXACT}
@@ -154,17 +155,18 @@ def _check_doubtful(source: Source) -> None:
 def _check_lines(source: Source, module: ModuleType, doubt: Exception) -> None:
     """Raise the plain reader's error for the lines that the engine doubts, where it says which these are."""
     told = _LINE.search(str(doubt))
-    number = int(told[1]) if told else None
+    low, high = (int(told[1]) - _NEAR, int(told[1]) + _NEAR) if told else (0, 0)
     marks = [mark.encode() for mark in getattr(doubt, "ids", ())]
     lines: list[tuple[int, bytes]] = []
     size = 0
     for first, block in source.blocks(_PIECE):
         source.decode(block, first)
-        wanted = any(mark in block for mark in marks) or first <= (number or 0) <= first + block.count(b"\n")
-        if not wanted and first > 1:
+        near = first <= high and low <= first + block.count(b"\n")
+        if first > 1 and not near and not any(mark in block for mark in marks):
             continue
         for at, line in enumerate(block.split(b"\n"), first):
-            if at in (1, number) or any(mark in line for mark in marks):  # the first one may be a header
+            # the first one may be a header
+            if at == 1 or low <= at <= high or any(mark in line for mark in marks):
                 lines.append((at, line))
                 size += len(line)
         if size > _MOST_DOUBTED:
