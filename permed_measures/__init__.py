@@ -17,7 +17,7 @@ from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.hosts.ir_measures import register
 from permed_measures.measures import EXPORTED, HostName, Param, RankingMeasure, define, parse, plugins
 from permed_measures.profiles import PROFILES, load_profile
-from permed_measures.ranking import Ranking, rank, rank_list
+from permed_measures.ranking import Ranking, compiled, rank, rank_list
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
@@ -53,6 +53,7 @@ __all__ = [
     "TableFacts",
     "Verification",
     "compare",
+    "compiled",
     "define",
     "evaluate",
     "evaluate_tables",

@@ -7,12 +7,14 @@ that is already in order.
 
 from __future__ import annotations
 
+import os
 import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from importlib import import_module
 from itertools import islice, pairwise
 from math import isnan
 from operator import gt
@@ -32,6 +34,18 @@ ORDERS: tuple[Order, ...] = ("float32", "float64")
 """How precisely scores are compared: as trec_eval 9.0.8 and pytrec_eval do, or as trec_eval 10.0 does."""
 
 Grades = Mapping[str, float]
+
+COLUMNS: Any = None
+"""The compiled part, ``_columns.c``; None where it was not compiled, or where PERMED_MEASURES_PLAIN=1 forbids it."""
+if not os.environ.get("PERMED_MEASURES_PLAIN"):
+    with suppress(ImportError):
+        COLUMNS = import_module("permed_measures._columns")
+
+
+def compiled() -> bool:
+    """Whether the compiled part is in use; without it every value is the same, and takes longer."""
+    return COLUMNS is not None
+
 
 _SHORT = 64
 """Up to this length a list is ranked without numpy, whose calls take longer than the work. A command that only meets

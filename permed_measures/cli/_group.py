@@ -48,7 +48,11 @@ class Commands(click.Group):
       eval "$(_PERMED_MEASURES_COMPLETE=bash_source permed-measures)"
     """,
 )
-@click.version_option(permed_measures.__version__, prog_name="permed-measures")
+@click.version_option(
+    permed_measures.__version__,
+    prog_name="permed-measures",
+    message=f"%(prog)s, version %(version)s, {'with' if permed_measures.compiled() else 'without'} its compiled part",
+)
 def group() -> None:
     r"""Evaluate rankings: graded-weight MAP, coverage, nDCG and the rest, every convention by its own name.
 
