@@ -1,4 +1,4 @@
-"""Compile permed_measures/_columns.c while the package is built, where that is possible; it is optional."""
+"""Compile permed_measures/_columns.c and _trec.c while the package is built, where that is possible; it is optional."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compiled(into: Path) -> Path:
 
     extension = Extension(
         "permed_measures._columns",
-        [str(HERE / "permed_measures" / "_columns.c")],
+        [str(HERE / "permed_measures" / name) for name in ("_columns.c", "_trec.c")],
         define_macros=[("Py_LIMITED_API", "0x030A0000")],
         py_limited_api=True,
     )

@@ -59,8 +59,16 @@ static PyObject *plain_qrels(PyObject *module, PyObject *qrels) {
     Py_RETURN_TRUE;
 }
 
+#ifndef _WIN32 /* _trec.c needs POSIX */
+PyObject *read_trec(PyObject *module, PyObject *arguments);
+extern const char read_trec_doc[];
+#endif
+
 static PyMethodDef functions[] = {
     {"plain_qrels", plain_qrels, METH_O, plain_qrels_doc},
+#ifndef _WIN32
+    {"read_trec", read_trec, METH_VARARGS, read_trec_doc},
+#endif
     {NULL, NULL, 0, NULL},
 };
 
