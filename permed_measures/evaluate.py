@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
@@ -23,6 +23,7 @@ from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, lo
 from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
 from permed_measures.render.result import Result
+from permed_measures.signature import Conditions, Signature
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,6 +126,19 @@ class Plan:
             columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
         return self._in_range(columns)
 
+    def conditions(
+        self,
+        measures: Iterable[Measure],
+        query_sets: Mapping[Measure, QuerySet],
+        counts: Iterable[int],
+        qrels: Qrels,
+    ) -> Conditions:
+        """Say under which conditions the values of the measures were computed, each over so many queries."""
+        bound = {**self.by_kernel, **self.by_delegate, **self.by_ir_measures}
+        computed = (bound[index] for index in range(len(self.measures)))
+        rows = zip(measures, computed, counts, strict=True)
+        return Conditions({m: (with_rel, query_sets[m], n) for m, with_rel, n in rows}, self.order, qrels)
+
     def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
         for index, measure in {**self.by_kernel, **self.by_delegate}.items():
             measure.checked(columns[index])
@@ -187,6 +201,12 @@ class Evaluation(Result):
     profile: Profile | None = None
     min_relevance: float | None = None
     order: Order = "float32"
+    conditions: Conditions | None = field(default=None, compare=False)
+
+    @property
+    def signatures(self) -> dict[Measure, Signature]:
+        """The conditions of every measure's values; see signature.py."""
+        return {} if self.conditions is None else self.conditions.signatures
 
     @cached_property
     def values(self) -> list[Metric]:
@@ -209,8 +229,9 @@ class Evaluation(Result):
         raise KeyError(msg)
 
     def to_dict(self, *, by_query: bool = False, notes: bool = False) -> dict[str, Any]:
-        """Return ``{"metrics": {name: mean}}``, on request with the values per query and the notes."""
+        """Return ``{"metrics": {name: mean}, "signatures": …}``, on request with the values per query and the notes."""
         result: dict[str, Any] = {"metrics": {self.labels[m]: mean for m, mean in self.means.items()}}
+        result["signatures"] = {self.labels[m]: str(signature) for m, signature in self.signatures.items()}
         if by_query:
             queries: dict[str, dict[str, float]] = {}
             for query_id, measure, value in self.values:
@@ -291,6 +312,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
         order=order,
+        conditions=plan.conditions(chosen, query_sets, [len(column) for column in by_measure.values()], judged),
     )
 
 
