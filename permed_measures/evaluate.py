@@ -63,6 +63,12 @@ class Plan:
         return len(theirs) == len(self.measures) and all(measure.NAME in of_subtopics() for measure in theirs)
 
     @property
+    def computed(self) -> list[Measure]:
+        """The measures as they are computed: with the ``rel`` that ``min_relevance`` gives."""
+        bound = {**self.by_kernel, **self.by_delegate, **self.by_ir_measures}
+        return [bound[index] for index in range(len(self.measures))]
+
+    @property
     def deepest_cutoff(self) -> int | None:
         """The deepest cut-off that a measure has; None when none has one."""
         cutoffs = [measure.arguments.get("cutoff") for measure in self.by_kernel.values()]
@@ -128,9 +134,7 @@ class Plan:
         qrels: Qrels,
     ) -> Conditions:
         """Say under which conditions the values of the measures were computed, each over so many queries."""
-        bound = {**self.by_kernel, **self.by_delegate, **self.by_ir_measures}
-        computed = (bound[index] for index in range(len(self.measures)))
-        rows = zip(measures, computed, counts, strict=True)
+        rows = zip(measures, self.computed, counts, strict=True)
         return Conditions({m: (with_rel, query_sets[m], n) for m, with_rel, n in rows}, self.order, qrels)
 
     def _in_range(self, columns: list[list[float]]) -> list[list[float]]:

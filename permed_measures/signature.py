@@ -26,6 +26,7 @@ from permed_measures.inputs import Qrels, subtopics_of
 from permed_measures.measures import declared, parse
 
 _HALF = 2**32
+_SHOWN = 5
 _FIELDS = ("order", "queries", "n", "judgements", "digest", "version")
 
 
@@ -154,6 +155,17 @@ class Conditions:
             for measure, (computed, queries, n) in self._measures.items()
         }
 
+    @property
+    def digest(self) -> str:
+        """Of all judgements."""
+        signature = next(iter(self.signatures.values()), None)
+        return Digest.total(self.judged.values()).text if signature is None else signature.digest
+
+    @property
+    def whole(self) -> bool:
+        """Whether every judged query is known, not only those of a run."""
+        return not self.signatures or "qrels" in {signature.queries for signature in self.signatures.values()}
+
     @classmethod
     def known(cls, signatures: dict[Measure, Signature], judged: Mapping[str, Digest]) -> Conditions:
         """Return those of values that are saved, or came from an engine."""
@@ -234,3 +246,29 @@ def check_comparable(one: Signature, other: Signature, names: tuple[str, str]) -
             f"{'; '.join(found)}. Evaluate both under the same conditions, and save what you keep anew"
         )
         raise InputError(msg)
+
+
+def check_judged(one: Conditions, other: Conditions, names: tuple[str, str]) -> None:
+    """Raise InputError where a query has other judgements, and name some that have."""
+    sums = [{query_id: part[1:] for query_id, part in known.judged.items() if any(part[1:])} for known in (one, other)]
+    first, second = sums
+    both = [query_id for query_id in first if query_id in second]
+    changed = [query_id for query_id in both if first[query_id] != second[query_id]]
+    said = [f"{len(changed):,} of {len(both):,} queries have other judgements{_few(changed)}"] if changed else []
+    if one.whole and other.whole:
+        for mine, theirs, name in ((first, second, names[0]), (second, first, names[1])):
+            alone = [query_id for query_id in mine if query_id not in theirs]
+            said += [f"{len(alone):,} are in {name} only{_few(alone)}"] if alone else []
+    if not said and one.digest != other.digest:
+        said = [f"digest {one.digest} → {other.digest}"]
+    if said:
+        msg = (
+            f"{names[0]} and {names[1]} do not rest on the same judgements: {'; '.join(said)}. Values under other "
+            "judgements are not comparable: evaluate both against the same qrels"
+        )
+        raise InputError(msg)
+
+
+def _few(query_ids: list[str]) -> str:
+    shown = ", ".join(map(repr, query_ids[:_SHOWN]))
+    return f" ({shown}{', …' if len(query_ids) > _SHOWN else ''})"
