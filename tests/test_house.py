@@ -11,7 +11,7 @@ import permed_measures
 
 ROOT = Path(permed_measures.__file__).parent
 LAYERS = (
-    ("errors", "numbers", "exits"),
+    ("errors", "numbers", "exits", "inference"),
     ("render",),
     ("ranking",),
     ("measures",),
