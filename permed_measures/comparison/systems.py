@@ -19,7 +19,7 @@ from permed_measures.inputs import Qrels, Run, RunLike, as_run
 from permed_measures.measures import parse
 from permed_measures.profiles import QUERY_SETS, Entry, Profile, QuerySet
 from permed_measures.ranking import Order
-from permed_measures.signature import Conditions, check_comparable, check_judged
+from permed_measures.signature import Conditions, check_comparable, check_judged, digests
 
 System: TypeAlias = RunLike | Evaluation | Sequence[RunLike | Evaluation]
 """A run, a list of runs that are repeats of one system, values that were saved (a path), or an Evaluation."""
@@ -152,8 +152,9 @@ class Systems:
         """Refuse values under other conditions than the first ones, and saved values of other judgements."""
         if found.conditions is None:
             return
-        if self._qrels is not None:
-            judged = Conditions({}, "", self._qrels)
+        qrels = self._qrels
+        if qrels is not None:
+            judged = Conditions({}, "", lambda: digests(qrels))
             check_judged(found.conditions, judged, (f"the values of {name!r}", "the qrels"))
         if self._first is None:
             self._first = name, found
