@@ -10,7 +10,7 @@ from ir_measures import Measure
 
 from permed_measures.delegate import deepest, delegate, zero_without_hits
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluation import Evaluation, aggregate
+from permed_measures.evaluate.evaluation import Evaluation, aggregate
 from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import declared, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
