@@ -754,7 +754,5 @@ def test_values_are_saved_and_conditions_shown_below_the_table(tool):
     shown = [line for line in out.splitlines() if line.startswith("RR|order:float32|queries:qrels|n:3|judgements:7|")]
     assert len(shown) == 1
     assert Evaluation.load("both.values", "bm25")["RR"] == (1 + 1 / 2 + 0) / 3
-    code, out, _ = tool(
-        "eval", "qrels.txt", "bm25.run", "-m", "RR", "--queries", "run", "--signatures", "--format", "markdown"
-    )
+    code, out, _ = tool("eval", "qrels.txt", "bm25.run", "-m", "RR", "--queries", "run", "--signatures")
     assert "RR|order:float32|queries:run|n:2|" in out
