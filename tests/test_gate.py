@@ -147,7 +147,7 @@ def test_a_run_without_a_query_of_the_qrels_is_no_pass():
             gate(QRELS, strangers, conditions, baseline=baseline)
     with pytest.raises(InputError, match="no query is in both the qrels and the run, which is empty: every value is 0"):
         gate(QRELS, {}, ["RR<=0.5"])
-    with pytest.raises(InputError, match="baseline: no query is in both"):
+    with pytest.raises(InputError, match="run 'baseline': no query is in both"):
         gate(QRELS, GOOD, ["RR>=0"], baseline=strangers)
 
 

@@ -34,7 +34,14 @@ from permed_measures.render.result import Format
 @click.option("--name", "names", multiple=True, help="The name of the baseline, of the first run, … in the tables.")
 @click.option("--describe", metavar="FILE", help="Descriptions of runs: name, tab, text on each line, or JSON.")
 @click.option("--group", "groups", metavar="turn|conversation|REGEX|FILE", help="Break the table down by query.")
-@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="The test that decides.")
+@click.option("--cluster", metavar="conversation|REGEX|FILE", help="What is independent, where queries are not.")
+@click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="auto",
+    show_default=True,
+    help="The test that decides; auto: exact sign flips up to 20 queries or clusters, above that t.",
+)
 @click.option(
     "--correction",
     type=click.Choice(list(CORRECTIONS)),
@@ -42,13 +49,17 @@ from permed_measures.render.result import Format
     show_default=True,
     help="For the number of comparisons: Holm, Benjamini-Hochberg, none.",
 )
+@click.option(
+    "--margin", type=float, metavar="X", help="A difference that does not matter: what stays in it is equivalent."
+)
+@click.option("--all-pairs", is_flag=True, help="Also compare every run with every other one: letters, who is first.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @order_option
 @click.option("--p-imp-cutoff", type=click.IntRange(1), metavar="K", help="How deep P-imp looks.")
+@click.option("--p-imp/--no-p-imp", default=True, help="With P-imp, the share of pairs put right.  [default: with]")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of tests and intervals.")
-@click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Bootstrap draws.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of drawn sign flips.")
 @format_options
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
@@ -63,14 +74,17 @@ def command(  # noqa: PLR0913  (one parameter per option)
     names: Sequence[str],
     describe: str | None,
     groups: str | None,
+    cluster: str | None,
     test: PairedTest,
     correction: Correction,
+    margin: float | None,
+    all_pairs: bool,
     min_relevance: float | None,
     queries: QuerySet | None,
     order: Order,
     p_imp_cutoff: int | None,
+    p_imp: bool,
     alpha: float,
-    resamples: int,
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
@@ -81,14 +95,17 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Compare RUNS with the BASELINE, query by query.
 
-    For each measure: means, the change and the gain (its share of the baseline's mean) with an interval, three paired
-    tests, a correction for their number, wins, ties and losses, the effect size, P-imp, and what can be concluded.
+    For each measure: means, the change and the gain (its share of the baseline's mean) with an interval, a paired
+    test, a correction for their number, wins, ties and losses, the effect size, P-imp, and what can be concluded.
+    Turns of one conversation are not independent: give --cluster conversation.
 
     \b
     Examples:
       permed-measures compare qrels.jsonl retrieved.jsonl profile_query.jsonl query_only.jsonl
       permed-measures compare qrels.jsonl retrieved.jsonl reranked.jsonl --html report.html
       permed-measures compare qrels.txt bm25.run dense.run -m 'nDCG@10 AP' --test randomization
+      permed-measures compare qrels.jsonl a.jsonl b.jsonl c.jsonl --cluster conversation --all-pairs
+      permed-measures compare qrels.jsonl a.jsonl b.jsonl --margin 0.02
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --group turn --format csv -o by_turn.csv
       permed-measures compare qrels.jsonl no_long.jsonl no_sequential.jsonl no_working.jsonl \
           --describe descriptions.tsv --brief --format markdown
@@ -111,9 +128,12 @@ def command(  # noqa: PLR0913  (one parameter per option)
             test=test,
             correction=correction,
             groups=groups,
+            cluster=cluster,
+            margin=margin,
+            all_pairs=all_pairs,
+            p_imp=p_imp,
             seed=seed,
             alpha=alpha,
-            resamples=resamples,
             p_imp_cutoff=p_imp_cutoff,
             baseline_name=first,
             descriptions=None if describe is None else _descriptions(describe, list(sources)),

@@ -189,7 +189,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     min_relevance: float | None = None,
     queries: QuerySet | None = None,
     order: Order = "float32",
-    test: PairedTest = "t",
+    test: PairedTest = "auto",
     correction: Correction = "holm",
     alpha: float = 0.05,
     seed: int = 0,
@@ -246,6 +246,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
                 correction=correction,
                 alpha=alpha,
                 seed=seed,
+                p_imp=False,
                 baseline_name="baseline" if run_name != "baseline" else "the baseline",
             )
             notes = comparison.notes

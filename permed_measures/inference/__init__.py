@@ -249,23 +249,28 @@ def drawn_sign_flip_p(columns: Floats, seed: int) -> list[float]:
     import numpy as np  # noqa: PLC0415  (only for drawing)
 
     num = len(columns)
-    draws = min(_MOST_DRAWS, max(_FEWEST_DRAWS, _MOST_SIGNS // max(1, num)))
+    times = draws(num)
     totals = columns.sum(axis=0)
     bound = np.abs(totals) - SAME
     far = np.zeros(columns.shape[1], dtype=int)
-    for kept in sign_draws(num, draws, seed):
+    for kept in sign_draws(num, times, seed):
         far += np.count_nonzero(np.abs(2 * (kept @ columns) - totals) >= bound, axis=0)
-    return [(1 + int(count)) / (1 + draws) for count in far]
+    return [(1 + int(count)) / (1 + times) for count in far]
 
 
-def sign_draws(num: int, draws: int, seed: int) -> Iterable[Floats]:
+def draws(num: int) -> int:
+    """Return how often signs are drawn for this many units."""
+    return min(_MOST_DRAWS, max(_FEWEST_DRAWS, _MOST_SIGNS // max(1, num)))
+
+
+def sign_draws(num: int, times: int, seed: int) -> Iterable[Floats]:
     """Yield drawn signs, a row of 1 (kept) and 0 (turned) per draw, some rows at a time."""
     import numpy as np  # noqa: PLC0415  (as above)
 
     generator = np.random.default_rng(seed)
     at_once = max(1, _CELLS // max(1, num))
-    for start in range(0, draws, at_once):
-        size = min(at_once, draws - start)
+    for start in range(0, times, at_once):
+        size = min(at_once, times - start)
         bits = np.unpackbits(generator.bit_generator.random_raw(-(-size * num // 64)).view(np.uint8))
         yield bits[: size * num].reshape(size, num).astype(np.float64)
 
