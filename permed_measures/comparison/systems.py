@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ir_measures import Measure
 
@@ -23,56 +22,6 @@ from permed_measures.signature import Conditions, check_comparable, check_judged
 
 System: TypeAlias = RunLike | Evaluation | Sequence[RunLike | Evaluation]
 """A run, a list of runs that are repeats of one system, values that were saved (a path), or an Evaluation."""
-
-
-class Spread(NamedTuple):
-    """How far the runs of one system are from one another."""
-
-    runs: int
-    deviation: float
-    """The standard deviation of the means of single runs."""
-    low: float
-    high: float
-
-    @property
-    def variance(self) -> float:
-        """What the choice of the runs adds to the variance of their common mean."""
-        return self.deviation**2 / self.runs
-
-
-def averaged(repeats: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """Return the mean of every query over the runs that have it.
-
-    >>> averaged([{"q": 0.0, "r": 1.0}, {"q": 0.5}])
-    {'q': 0.25, 'r': 1.0}
-    """
-    if len(repeats) == 1:
-        return repeats[0]
-    query_ids = dict.fromkeys(query_id for column in repeats for query_id in column)
-    found = {query_id: [column[query_id] for column in repeats if query_id in column] for query_id in query_ids}
-    return {query_id: math.fsum(values) / len(values) for query_id, values in found.items()}
-
-
-def spread(repeats: Sequence[Mapping[str, float]], query_ids: Iterable[str] | None = None) -> Spread | None:
-    """Return how far runs of one system are apart, over all queries or some; None with fewer than two runs.
-
-    >>> spread([{"q": 0.5, "r": 0.5}, {"q": 1.0, "r": 0.5}])   # means 0.5 and 0.75
-    Spread(runs=2, deviation=0.1767766952966369, low=0.5, high=0.75)
-    """
-    kept = None if query_ids is None else list(query_ids)
-    means = []
-    for column in repeats:
-        values = (
-            list(column.values()) if kept is None else [column[query_id] for query_id in kept if query_id in column]
-        )
-        if values:
-            means.append(math.fsum(values) / len(values))
-    num = len(means)
-    if num < 2:  # noqa: PLR2004  (one run has no spread)
-        return None
-    middle = math.fsum(means) / num
-    deviation = math.sqrt(math.fsum((mean - middle) ** 2 for mean in means) / (num - 1))
-    return Spread(num, deviation, min(means), max(means))
 
 
 def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
@@ -128,7 +77,12 @@ class Systems:
         }
         self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, order).computed]
         self._known = bool(known)
+        self.order = order
         self._first: tuple[str, Evaluation] | None = None
+
+    def several(self, name: str) -> bool:
+        """Whether a system has more than one run."""
+        return len(self._runs[name]) > 1
 
     def evaluations(self, name: str) -> Iterator[tuple[Run | None, Evaluation]]:
         """Yield every run of a system, where there is one, and what it reached.
