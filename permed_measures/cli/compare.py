@@ -170,7 +170,7 @@ def _is_known(system: Any) -> bool:  # noqa: ANN401  (a System)
 def _systems(
     arguments: Sequence[str], names: Sequence[str], run_format: str | None
 ) -> tuple[dict[str, Any], Groups | None]:
-    """Return what is compared, by name: runs, lists of runs, what was saved; and the clusters that were saved with it."""
+    """Return what is compared, by name (runs, lists of runs, what was saved), and the clusters saved with it."""
     found: list[tuple[str, str, Any]] = []  # a name, one that tells more, and the system
     clusters: Groups | None = None
     for argument in arguments:
