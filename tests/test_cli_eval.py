@@ -111,7 +111,7 @@ def test_llm_judged_prints_the_shape_of_its_source(tool):
     code, out, _ = tool("eval", "judged.json", "run.json", "--profile", "llm-judged", "--format", "json")
     found = json.loads(out)
     assert code == 0
-    assert list(found) == ["metrics"]
+    assert list(found) == ["metrics", "signatures"]
     names = [f"{name}@{k}" for name in ("precision", "recall", "ndcg") for k in (5, 10)]
     assert list(found["metrics"]) == [*names, "average_precision", "reciprocal_rank", "coverage@5", "coverage@10"]
     assert found["metrics"]["ndcg@10"] == pytest.approx(0.6542237389763327, abs=1e-15)  # SEEDS.md, source 2
@@ -742,3 +742,17 @@ def test_evaluating_small_files_loads_nothing_heavy():
         env=ENVIRONMENT,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_values_are_saved_and_conditions_shown_below_the_table(tool):
+    from permed_measures import Evaluation
+
+    code, out, _ = tool(
+        "eval", "qrels.txt", "bm25.run", "best.run", "-m", "RR", "--save", "both.values", "--signatures"
+    )
+    assert code == 0
+    shown = [line for line in out.splitlines() if line.startswith("RR|order:float32|queries:qrels|n:3|judgements:7|")]
+    assert len(shown) == 1
+    assert Evaluation.load("both.values", "bm25")["RR"] == (1 + 1 / 2 + 0) / 3
+    code, out, _ = tool("eval", "qrels.txt", "bm25.run", "-m", "RR", "--queries", "run", "--signatures")
+    assert "RR|order:float32|queries:run|n:2|" in out

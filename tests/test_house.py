@@ -15,7 +15,7 @@ LAYERS = (
     ("render",),
     ("ranking",),
     ("measures",),
-    ("files", "inputs", "profiles"),
+    ("files", "inputs", "profiles", "signature"),
     ("delegate", "providers", "evaluate", "notes", "tables"),
     ("hosts",),
     ("comparison", "verification", "explanation", "ltr", "serving"),

@@ -158,6 +158,7 @@ def test_json_is_whole_and_has_no_nan(result, one_query):
         "name": "MAP@10",
         "measure": "GWAP@10",
         "definition": "Average precision in which a relevant document counts by its grade",
+        "signature": str(result.signatures[result.measures[1]]),
     }
     assert len(content["all"]["changes"]) == 6
     assert [table["group"] for table in content["groups"]] == ["0", "1", "2"]

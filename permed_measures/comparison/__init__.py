@@ -28,14 +28,15 @@ from permed_measures.comparison.changes import (
 )
 from permed_measures.comparison.clusters import cluster_notes, clusters
 from permed_measures.comparison.groups import Groups, group_label, grouped
+from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.evaluate import evaluate
-from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import Step
 from permed_measures.render.result import Format, Result, written
 from permed_measures.render.words import queries as count_queries
+from permed_measures.signature import Conditions, Signature
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document
@@ -80,6 +81,16 @@ class Comparison(Result):
     descriptions: Mapping[str, str] = field(default_factory=dict)
     pairs: Mapping[Measure, Pairs] = field(default_factory=dict)
     """All pairs of runs, where they were asked for."""
+    repeats: Mapping[Key, Sequence[Mapping[str, float]]] = field(default_factory=dict)
+    """The values of every single run, where a system has several."""
+    conditions: Conditions | None = None
+    asked: Mapping[str, Groups | None] = field(default_factory=dict)
+    """The groups and the clusters as they were given."""
+
+    @property
+    def signatures(self) -> dict[Measure, Signature]:
+        """The conditions of every measure's values: the same for all runs, but for the number of queries."""
+        return {} if self.conditions is None else self.conditions.signatures
 
     @property
     def alpha(self) -> float:
@@ -121,6 +132,19 @@ class Comparison(Result):
         before, after = self.values[self.baseline, measure], self.values[run, measure]
         return {query_id: after[query_id] - value for query_id, value in before.items() if query_id in after}
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the values of all runs and how they were compared; compare() takes the file too, as :meth:`load`."""
+        from permed_measures.comparison.saved import save  # noqa: PLC0415  (for those who save)
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Comparison:
+        """Read what :meth:`save` wrote; P-imp alone, which looks at rankings, is not there."""
+        from permed_measures.comparison.saved import load  # noqa: PLC0415  (as above)
+
+        return load(path)
+
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         from permed_measures.comparison.report.records import as_dict  # noqa: PLC0415  (for those who read it)
@@ -153,9 +177,9 @@ class Comparison(Result):
 
 
 def compare(  # noqa: PLR0913  (the options of a comparison, all but three with defaults)
-    qrels: QrelsLike,
-    baseline: RunLike,
-    runs: Mapping[str, RunLike] | Sequence[str | PathLike[str]],
+    qrels: QrelsLike | None,
+    baseline: System,
+    runs: Mapping[str, System] | Sequence[str | PathLike[str]],
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,
@@ -178,9 +202,13 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
 ) -> Comparison:
     """Compare runs with a baseline, query by query.
 
-    ``runs`` is {name: run}, or a list of paths. ``measures``, ``profile``, ``min_relevance``, ``queries`` and ``order``
-    are those of :func:`~permed_measures.evaluate.evaluate`. ``cluster`` names the independent unit where it is not the
-    query: 'conversation', a regular expression, a dict or file of query ids and clusters.
+    ``runs`` is {name: run}, or a list of paths. A list in place of a run holds several runs of one system: values are
+    averaged query by query, and how far the runs are apart widens every interval. An Evaluation, or a file that its
+    ``save`` wrote, needs no run, and nothing but such needs no qrels (None); other conditions or judgements than the
+    others' are an InputError. ``measures``, ``profile``, ``min_relevance``, ``queries`` and ``order`` are those of
+    :func:`~permed_measures.evaluate.evaluate`; with saved values they may be left out. ``cluster`` names the
+    independent unit where it is not the query: 'conversation', a regular expression, a dict or file of query ids and
+    clusters.
 
     ``test`` is the one that decides: 'auto' is the exact sign-flip test of the mean for up to 20 units, whose null is
     that each difference is as likely + as -, and above that the t-test; or 't', 'wilcoxon', 'randomization' (signs
@@ -206,19 +234,21 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     names = list(sources)
     _check_descriptions(descriptions or {}, names)
     step = progress or (lambda _, __: None)
-    judged = as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
-    arms = Arms(judged, order, p_imp_cutoff, p_imp=p_imp)
-    for number, (name, source) in enumerate(sources.items()):
-        step(f"evaluating {name}", 0.8 * number / len(sources))
+    judged = None if qrels is None else as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
+    systems = Systems(
+        judged, sources, measures, profile=profile, min_relevance=min_relevance, queries=queries, order=order
+    )
+    arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp)
+    for number, name in enumerate(names):
+        step(f"evaluating {name}", 0.8 * number / len(names))
         with _naming(name):
-            run = as_run(source)
-            options = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-            arms.add(name, run, evaluate(judged, run, measures, **options))  # type: ignore[arg-type]  # as given
+            for run, evaluation in systems.evaluations(name):
+                arms.add(name, run, evaluation, repeated=systems.several(name))
     step("deciding", 0.8)
     present = list(dict.fromkeys(query_id for column in arms.values.values() for query_id in column))
     units = None if cluster is None else clusters(present, cluster)
     settings = Settings(test, correction, alpha, seed, margin, units)
-    values = Values(names, arms.values, settings)
+    values = Values(names, arms.values, settings, arms.repeats)
     members = {} if groups is None else grouped(present, groups)
     parts = []
     for number, (name, query_ids) in enumerate(members.items()):
@@ -241,6 +271,9 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         groups_of=members,
         descriptions=dict(descriptions or {}),
         pairs=all_pairs_of(values) if all_pairs else {},
+        repeats=arms.repeats,
+        conditions=arms.conditions,
+        asked={"groups": groups, "cluster": cluster},
     )
 
 
@@ -269,7 +302,7 @@ def _naming(name: str) -> Iterator[None]:
         raise InputError(f"run {name!r}: {error}") from error
 
 
-def run_name(source: RunLike, otherwise: str) -> str:
+def run_name(source: System, otherwise: str) -> str:
     """Return what a run is called when nobody says: its file's name without the endings.
 
     >>> run_name("runs/bm25.v2.trec.gz", ""), run_name({}, "baseline")
@@ -284,8 +317,8 @@ def run_name(source: RunLike, otherwise: str) -> str:
 
 
 def _named(
-    baseline: RunLike, baseline_name: str | None, runs: Mapping[str, RunLike] | Sequence[str | PathLike[str]]
-) -> dict[str, RunLike]:
+    baseline: System, baseline_name: str | None, runs: Mapping[str, System] | Sequence[str | PathLike[str]]
+) -> dict[str, System]:
     if isinstance(runs, (str, PathLike)):
         runs = [runs]
     named = list(runs.items()) if isinstance(runs, Mapping) else [(run_name(run, ""), run) for run in runs]

@@ -66,7 +66,9 @@ def _pairs(values: Values, measure: Measure) -> Pairs:
         )
         for a, b in combinations(means, 2)
     }
-    found = max_t(list(differences.values()), settings.seed)
+    spreads = {name: spread.variance for (name, known), spread in values.spreads(shared).items() if known == measure}
+    extra = [spreads.get(a, 0.0) + spreads.get(b, 0.0) for a, b in differences]
+    found = max_t(list(differences.values()), settings.seed, extra)
     p_values = dict(zip(differences, found, strict=True))
     apart = {pair for pair, p in p_values.items() if p < settings.alpha}
     best = next(iter(means))
@@ -79,10 +81,11 @@ def _difference(left: float, right: float) -> float:
     return 0.0 if abs(left - right) < SAME else left - right
 
 
-def max_t(differences: Sequence[Units], seed: int) -> list[float]:
+def max_t(differences: Sequence[Units], seed: int, extra: Sequence[float] = ()) -> list[float]:
     """Return the p-value of each column of differences, corrected by the largest |t| of all under drawn signs.
 
-    None is below 2^(1 - G), the smallest that as many units which differ allow.
+    None is below 2^(1 - G), the smallest that as many units which differ allow. ``extra`` is added to the variance of
+    each, such as that of repeated runs.
     """
     import numpy as np  # noqa: PLC0415  (only for all pairs)
 
@@ -97,7 +100,7 @@ def max_t(differences: Sequence[Units], seed: int) -> list[float]:
     weights = 1 / (total - sizes) ** 2
     squares = weights @ centred**2
     scale = (num - 1) / num
-    seen = _t(mean, scale * squares)
+    seen = _t(mean, scale * squares + (np.array(extra) if extra else 0.0))
     far = np.zeros(len(differences), dtype=int)
     both = np.hstack([centred, centred * (weights * sizes)[:, None]])
     own = float(weights @ sizes**2)

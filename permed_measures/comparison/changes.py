@@ -13,6 +13,7 @@ from permed_measures import inference
 from permed_measures.comparison import significance
 from permed_measures.comparison.clusters import Clusters
 from permed_measures.comparison.p_imp import PairImprovement
+from permed_measures.comparison.repeats import Spread, spread
 from permed_measures.inference import SAME, Estimate, Interval, Span, Units
 from permed_measures.measures import declared
 
@@ -40,8 +41,6 @@ class Settings:
     margin: float | None = None
     """A difference that does not matter."""
     clusters: Clusters | None = None
-    extra: Mapping[Key, float] = field(default_factory=dict)
-    """Added to the variance of a run's mean, such as that of repeated runs."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,8 @@ class Table:
     means: Mapping[Key, Mean]
     changes: Mapping[Key, Change]
     p_imp: Mapping[str, PairImprovement]
+    spreads: Mapping[Key, Spread] = field(default_factory=dict)
+    """How far the runs of a system are apart, where it has several; in every interval and p-value already."""
 
     def best(self, measure: Measure) -> set[str]:
         """Return the runs with the highest mean."""
@@ -133,6 +134,13 @@ class Values:
     names: Sequence[str]
     by_key: Mapping[Key, Mapping[str, float]]
     settings: Settings
+    repeats: Mapping[Key, Sequence[Mapping[str, float]]] = field(default_factory=dict)
+    """The values of every single run, where a system has several."""
+
+    def spreads(self, query_ids: Sequence[str] | None = None) -> dict[Key, Spread]:
+        """Return how far the runs of systems are apart over some queries, or all."""
+        found = {key: spread(columns, query_ids) for key, columns in self.repeats.items()}
+        return {key: known for key, known in found.items() if known is not None}
 
     @property
     def measures(self) -> list[Measure]:
@@ -148,19 +156,22 @@ class Values:
         columns = {key: _part(column, query_ids) for key, column in self.by_key.items()}
         means, changes = {}, {}
         drawn: dict[Key, Units] = {}
+        spreads = self.spreads(query_ids)
+        extra = {key: spreads[key].variance if key in spreads else 0.0 for key in columns}
         for measure in self.measures:
             span = _span(measure, [self.by_key[name, measure] for name in self.names])
             for name in self.names:
                 key = name, measure
-                means[key] = self._mean(columns[key], span, self.settings.extra.get(key, 0.0))
+                means[key] = self._mean(columns[key], span, extra[key])
                 if name != self.names[0]:
-                    changes[key], sample = self._change(columns[self.names[0], measure], columns[key], key, span)
-                    drawn[key] = sample
+                    first = self.names[0], measure
+                    added = extra[key] + extra[first]
+                    changes[key], drawn[key] = self._change(columns[first], columns[key], span, added)
         if self.settings.test == "randomization":
             _draw(changes, drawn, self.settings.seed)
         present = dict.fromkeys(query_id for column in columns.values() for query_id in column)
         units = len(present) if self.settings.clusters is None else len(set(map(self.settings.clusters, present)))
-        return Table(group, len(present), units, means, changes, p_imp)
+        return Table(group, len(present), units, means, changes, p_imp, spreads)
 
     def _mean(self, column: Mapping[str, float], span: Span, extra: float) -> Mean:
         found = inference.mean_estimate(inference.units(column, self.settings.clusters), span, extra=extra)
@@ -168,14 +179,13 @@ class Values:
         return Mean(_mean(column.values()), interval, len(column))
 
     def _change(
-        self, before: Mapping[str, float], after: Mapping[str, float], key: Key, span: Span
+        self, before: Mapping[str, float], after: Mapping[str, float], span: Span, extra: float
     ) -> tuple[Change, Units]:
         settings = self.settings
         by_query = _differences(before, after, in_order=settings.test == "randomization")
         differences = list(by_query.values())
         sample = inference.units(by_query, settings.clusters)
         wide = Span(span.low - span.high, span.high - span.low, span.closed)
-        extra = settings.extra.get(key, 0.0) + settings.extra.get((self.names[0], key[1]), 0.0)
         shown = inference.difference_estimate(sample, wide, extra=extra)
         decided_by = _deciding(sample, settings, extra)
         ranks = significance.wilcoxon(sample.means)

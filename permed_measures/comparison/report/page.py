@@ -26,7 +26,7 @@ def page(comparison: Comparison) -> Document:
     """Return what the page holds."""
     method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
-        Section("Means", [means_table(comparison, words.stars(comparison))], "means"),
+        Section("Means", [means_table(comparison, [*words.stars(comparison), *words.repeats(comparison)])], "means"),
         Section("What can be concluded", [*verdicts(comparison), *_conclusions(comparison)], "conclusions"),
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
         Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method)], "changes"),

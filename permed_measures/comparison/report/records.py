@@ -39,7 +39,11 @@ def _line(comparison: Comparison, table: Part, run: str, measure: Measure) -> di
         "mean": mean.value,
         "mean_low": low,
         "mean_high": high,
+        **({"runs": 1, "run_deviation": None} if comparison.repeats else {}),
     }
+    if (run, measure) in table.spreads:
+        spread = table.spreads[run, measure]
+        line |= {"runs": spread.runs, "run_deviation": spread.deviation}
     change = table.changes.get((run, measure))
     if change is None:
         return line | _pairs_line(comparison, table, run, measure)
@@ -88,7 +92,12 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "runs": [{"name": name, "description": comparison.descriptions.get(name)} for name in comparison.names],
         "measures": [
-            {"name": label, "measure": str(measure), "definition": definition(measure)}
+            {
+                "name": label,
+                "measure": str(measure),
+                "definition": definition(measure),
+                "signature": str(comparison.signatures[measure]),
+            }
             for measure, label in comparison.labels.items()
         ],
         "profile": None if comparison.profile is None else comparison.profile.name,
@@ -137,6 +146,7 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
             "mean": table.means[run, measure].value,
             "interval": table.means[run, measure].interval,
             "queries": table.means[run, measure].queries,
+            "repeats": _spread(table, run, measure),
         }
         for measure, label in comparison.labels.items()
         for run in comparison.names
@@ -161,6 +171,12 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
     ]
     counts = {"group": table.group, "queries": table.queries, "units": table.units}
     return {**counts, "means": means, "changes": changes, "p_imp": p_imp}
+
+
+def _spread(table: Part, run: str, measure: Measure) -> dict[str, Any] | None:
+    """Return how far the runs of a system are apart; None where it has one."""
+    found = table.spreads.get((run, measure))
+    return None if found is None else found._asdict()
 
 
 def _change(change: Change) -> dict[str, Any]:

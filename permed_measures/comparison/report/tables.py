@@ -20,7 +20,7 @@ _SHOWN_GROUPS = 10
 
 def document(comparison: Comparison, *, brief: bool = False) -> Document:
     """Return the report; a brief one has no changes and no conclusions."""
-    below = [*words.stars(comparison), *words.definitions(comparison)]
+    below = [*words.stars(comparison), *words.repeats(comparison), *words.definitions(comparison)]
     sections = [Section("", [means_table(comparison, below)])]
     if not brief:
         said, rest = sentences(comparison)

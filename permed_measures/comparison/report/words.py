@@ -85,6 +85,22 @@ def family(comparison: Comparison, tables: Iterable[Table]) -> str:
     return f"{tests}, {CORRECTION_NAMES[comparison.correction]} over {counted(len(changes) - left, 'comparison')}{out}"
 
 
+def repeats(comparison: Comparison) -> list[str]:
+    """Say of each system that has several runs how far they are apart."""
+    lines = []
+    for name in comparison.names:
+        spreads = {m: found for (run, m), found in comparison.whole.spreads.items() if run == name}
+        said = [
+            f"{comparison.labels[m]} from {number(found.low)} to {number(found.high)} (standard deviation "
+            f"{number(found.deviation)})"
+            for m, found in spreads.items()
+        ]
+        if said:
+            runs = next(iter(spreads.values())).runs
+            lines.append(f"{name}: the mean of {runs} runs, {', '.join(said)}; its intervals allow for that")
+    return lines
+
+
 def method(comparison: Comparison) -> list[str]:
     """Return how the numbers below the changes were made."""
     whole = comparison.whole

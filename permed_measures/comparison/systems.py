@@ -1,0 +1,151 @@
+"""The systems of a comparison: each is a run, several runs of one system, or values that were saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ir_measures import Measure
+
+from permed_measures.errors import InputError
+from permed_measures.evaluate import Plan, choose, evaluate
+from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.files.values import is_saved, read
+from permed_measures.inputs import Qrels, Run, RunLike, as_run
+from permed_measures.measures import parse
+from permed_measures.profiles import QUERY_SETS, Entry, Profile, QuerySet
+from permed_measures.ranking import Order
+from permed_measures.signature import Conditions, check_comparable, check_judged, digests
+
+System: TypeAlias = RunLike | Evaluation | Sequence[RunLike | Evaluation]
+"""A run, a list of runs that are repeats of one system, values that were saved (a path), or an Evaluation."""
+
+
+def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
+    """Whether a source is a list of runs; a list of named tuples is one run."""
+    if not isinstance(source, (list, tuple)) or not source:
+        return False
+    kinds = (str, PathLike, Mapping, Evaluation)
+    return all(isinstance(run, kinds) or hasattr(run, "columns") for run in source)
+
+
+def _opened(source: Any) -> Iterator[Any]:  # noqa: ANN401  (a System, and its runs)
+    """Yield the runs of a system: saved values as evaluations, others as they are."""
+    for run in source if is_repeated(source) else [source]:
+        if isinstance(run, (str, PathLike)) and is_saved(run):
+            saved = read(run)
+            names = {known.name for known in saved.runs}
+            if len(names) > 1:
+                msg = f"the file holds the values of {', '.join(sorted(names))}; Evaluation.load(path, name) takes one"
+                raise InputError(msg, path=str(run))
+            yield from (Evaluation.of_saved(known, saved.judged, run) for known in saved.runs)
+        else:
+            yield run
+
+
+class Systems:
+    """Evaluates the runs of all systems by the same measures; takes from saved values what is asked for.
+
+    Without measures and profile the measures, and the order, are those of the first saved values.
+    """
+
+    def __init__(  # noqa: PLR0913  (the options of evaluate(), for several systems)
+        self,
+        qrels: Qrels | None,
+        sources: Mapping[str, Any],
+        measures: str | Measure | Iterable[str | Measure] | None = None,
+        *,
+        profile: str | Path | Profile | None = None,
+        min_relevance: float | None = None,
+        queries: QuerySet | None = None,
+        order: Order = "float32",
+    ) -> None:
+        self._qrels, self._measures = qrels, measures
+        self._runs: dict[str, list[Any]] = {name: list(_opened(source)) for name, source in sources.items()}
+        known = [run for runs in self._runs.values() for run in runs if isinstance(run, Evaluation)]
+        if measures is None and profile is None and known:
+            profile, order = _profile_of(known[0]), known[0].order
+        self.labels, *_, self.min_relevance = choose(measures, profile, queries, min_relevance)
+        self._options: Any = {
+            "profile": profile,
+            "min_relevance": min_relevance,
+            "queries": queries,
+            "order": order,
+        }
+        self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, order).computed]
+        self._known = bool(known)
+        self.order = order
+        self._first: tuple[str, Evaluation] | None = None
+
+    def several(self, name: str) -> bool:
+        """Whether a system has more than one run."""
+        return len(self._runs[name]) > 1
+
+    def evaluations(self, name: str) -> Iterator[tuple[Run | None, Evaluation]]:
+        """Yield every run of a system, where there is one, and what it reached.
+
+        InputError where the conditions are others than those of the first.
+        """
+        for run in self._runs[name]:
+            if isinstance(run, Evaluation):
+                returned, found = None, _picked(run, self.labels, self._texts)
+            elif self._qrels is None:
+                msg = "a run is evaluated against qrels, and none are given; only saved values need none"
+                raise InputError(msg)
+            else:
+                returned = as_run(run)
+                found = evaluate(self._qrels, returned, self._measures, **self._options)
+            if self._known:  # else all are of the same qrels and measures, and no digest is computed
+                self._check(name, found)
+            yield returned, found
+
+    def _check(self, name: str, found: Evaluation) -> None:
+        """Refuse values under other conditions than the first ones, and saved values of other judgements."""
+        if found.conditions is None:
+            return
+        qrels = self._qrels
+        if qrels is not None:
+            judged = Conditions({}, "", lambda: digests(qrels))
+            check_judged(found.conditions, judged, (f"the values of {name!r}", "the qrels"))
+        if self._first is None:
+            self._first = name, found
+        first_name, first = self._first
+        if first.conditions is not None:
+            check_judged(first.conditions, found.conditions, (repr(first_name), repr(name)))
+        for measure, signature in found.signatures.items():
+            check_comparable(first.signatures[measure], signature, (repr(first_name), repr(name)))
+
+
+def _profile_of(evaluation: Evaluation) -> Profile:
+    """Return the measures of saved values as a profile, each with what ``rel`` it was computed with."""
+    sets = {queries: queries for queries in QUERY_SETS}
+    entries = []
+    for measure, signature in evaluation.signatures.items():
+        if signature.queries not in sets:
+            msg = f"{signature} runs over queries that are none of {', '.join(QUERY_SETS)}"
+            raise InputError(msg)
+        entries.append(Entry(parse(signature.measure), evaluation.labels[measure], sets[signature.queries]))
+    return Profile("saved values", "the measures of saved values", tuple(entries))
+
+
+def _picked(evaluation: Evaluation, labels: Mapping[Measure, str], texts: Sequence[str]) -> Evaluation:
+    """Return the part of an evaluation that is asked for, under the names that are asked for."""
+    by_text = {signature.measure: measure for measure, signature in evaluation.signatures.items()}
+    absent = next((text for text in texts if text not in by_text), None)
+    if absent is not None or evaluation.conditions is None:
+        had = ", ".join(by_text) or "nothing with a signature"
+        msg = f"the values of {absent or 'any measure'} are not saved there: {had}; evaluate the run itself"
+        raise InputError(msg)
+    picked = {measure: by_text[text] for measure, text in zip(labels, texts, strict=True)}
+    return replace(
+        evaluation,
+        means={measure: evaluation.means[known] for measure, known in picked.items()},
+        labels=dict(labels),
+        columns={measure: evaluation.columns[known] for measure, known in picked.items()},
+        conditions=Conditions.known(
+            {measure: evaluation.signatures[known] for measure, known in picked.items()}, evaluation.conditions.judged
+        ),
+    )
