@@ -14,11 +14,11 @@ from permed_measures.files.source import Source
 
 Groups = str | PathLike[str] | Mapping[str, str]
 
-_NO_GROUP = "no group"
+NO_GROUP = "no group"
 
 
 def conversation(query_id: str) -> str:
-    """Return what stands before the first ``_``.
+    """Return what is before the first ``_``.
 
     >>> conversation("12_3"), conversation("12_3_1"), conversation("q")
     ('12', '12', 'q')
@@ -39,7 +39,7 @@ def turn(query_id: str) -> str:
 NAMED: dict[str, Callable[[str], str]] = {"conversation": conversation, "turn": turn}
 
 
-def grouped(query_ids: Iterable[str], groups: Groups) -> dict[str, list[str]]:
+def grouped(query_ids: Iterable[str], groups: Groups, *, what: str = "groups") -> dict[str, list[str]]:
     """Return {group: [query_id, …]}, the groups in the order of their names, numbers by size.
 
     ``groups`` is 'turn', 'conversation', a dict or a file of query ids and groups, or a regular expression: its first
@@ -50,14 +50,14 @@ def grouped(query_ids: Iterable[str], groups: Groups) -> dict[str, list[str]]:
     >>> grouped(["en-1", "de-1", "7"], r"^([a-z]+)-")
     {'de': ['de-1'], 'en': ['en-1'], 'no group': ['7']}
     """
-    name_of = _naming(groups)
+    name_of = _naming(groups, what)
     members: dict[str, list[str]] = {}
     for query_id in query_ids:
         members.setdefault(name_of(query_id), []).append(query_id)
-    if set(members) == {_NO_GROUP}:
-        kind = "no query is in it" if _is_table(groups) else "it is no file, and matches no query as an expression"
-        first = next(iter(members[_NO_GROUP]))
-        raise InputError(f"groups {str(groups)!r}: {kind} (the first query is {first!r})")
+    if set(members) == {NO_GROUP}:
+        kind = "no query is in it" if is_table(groups) else "it is no file, and matches no query as an expression"
+        first = next(iter(members[NO_GROUP]))
+        raise InputError(f"{what} {str(groups)!r}: {kind} (the first query is {first!r})")
     return {name: members[name] for name in sorted(members, key=_natural)}
 
 
@@ -69,10 +69,11 @@ def group_label(groups: Groups) -> str:
     """
     if isinstance(groups, Mapping):
         return "a table"
-    return Path(groups).name if _is_table(groups) else str(groups)
+    return Path(groups).name if is_table(groups) else str(groups)
 
 
-def _is_table(groups: Groups) -> bool:
+def is_table(groups: Groups) -> bool:
+    """Whether they are a dict or a file, not a name or an expression."""
     return isinstance(groups, (Mapping, PathLike)) or (groups not in NAMED and _is_file(str(groups)))
 
 
@@ -83,10 +84,10 @@ def _is_file(name: str) -> bool:
         return False
 
 
-def _naming(groups: Groups) -> Callable[[str], str]:
-    if _is_table(groups):
+def _naming(groups: Groups, what: str) -> Callable[[str], str]:
+    if is_table(groups):
         table = groups if isinstance(groups, Mapping) else read_pairs(str(groups))
-        return lambda query_id: str(table.get(query_id, _NO_GROUP))
+        return lambda query_id: str(table.get(query_id, NO_GROUP))
     name = str(groups)
     if name in NAMED:
         return NAMED[name]
@@ -94,21 +95,21 @@ def _naming(groups: Groups) -> Callable[[str], str]:
         pattern = re.compile(name)
     except re.error as error:
         known = ", ".join(map(repr, NAMED))
-        msg = f"groups {name!r} is none of {known}, no file, and no regular expression: {error}"
+        msg = f"{what} {name!r} is none of {known}, no file, and no regular expression: {error}"
         raise ParamError(msg) from None
 
     def matched(query_id: str) -> str:
         match = pattern.search(query_id)
         if match is None:
-            return _NO_GROUP
-        return (match[1] if pattern.groups else match[0]) or _NO_GROUP
+            return NO_GROUP
+        return (match[1] if pattern.groups else match[0]) or NO_GROUP
 
     return matched
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
     """Order 9 before 10, and queries without a group last."""
-    if name in (_NO_GROUP, "no turn"):
+    if name in (NO_GROUP, "no turn"):
         return [(2, 0, name)]
     parts = re.findall(r"\d+|\D+", name)
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
@@ -128,7 +129,7 @@ def read_pairs(path: str | Path) -> dict[str, str]:
             raise InputError(f"{len(fields)} fields, a line has 2: name, tab, text: {line!r}", path=path, line=number)
         name, value = (field.strip() for field in fields)
         if name in pairs:
-            raise InputError(f"{name!r} stands there twice", path=path, line=number)
+            raise InputError(f"{name!r} is there twice", path=path, line=number)
         pairs[name] = value
     return pairs
 
