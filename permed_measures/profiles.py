@@ -72,23 +72,24 @@ class Profile:
 
     def to_toml(self) -> str:
         """Return the text of a file that :func:`load_profile` reads as this profile."""
-        lines = [f"name = {_toml_text(self.name)}", f"description = {_toml_text(self.description)}"]
+        lines = [f"name = {toml_text(self.name)}", f"description = {toml_text(self.description)}"]
         numbers = {"min_relevance": self.min_relevance, "top_grade": self.top_grade}
         lines += [f"{name} = {number!r}" for name, number in numbers.items() if number is not None]
         for entry in self.entries:
-            lines += ["", "[[measures]]", f"measure = {_toml_text(written(entry.measure))}"]
-            lines.append(f"name = {_toml_text(entry.name)}")
+            lines += ["", "[[measures]]", f"measure = {toml_text(written(entry.measure))}"]
+            lines.append(f"name = {toml_text(entry.name)}")
             if entry.queries != QUERY_SETS[0]:
-                lines.append(f"queries = {_toml_text(entry.queries)}")
+                lines.append(f"queries = {toml_text(entry.queries)}")
         for target in self.targets:
-            lines += ["", "[[targets]]", f"name = {_toml_text(target.name)}", f"target = {target.target!r}"]
+            lines += ["", "[[targets]]", f"name = {toml_text(target.name)}", f"target = {target.target!r}"]
             lines.append(f"excellent = {target.excellent!r}")
             if target.lower_is_better:
                 lines.append("lower_is_better = true")
         return "\n".join(lines) + "\n"
 
 
-def _toml_text(text: str) -> str:
+def toml_text(text: str) -> str:
+    """Write a text as TOML has it."""
     import json  # noqa: PLC0415  (only for those who write profiles)
 
     return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")  # JSON lets DEL stand, TOML does not
@@ -212,7 +213,7 @@ def _from_toml(path: Path) -> Profile:
         raise InputError(f"cannot read the profile: {error.strerror}", path=path) from error
     except UnicodeDecodeError as error:
         raise InputError(f"the profile is not UTF-8: {error}", path=path) from error
-    toml = _toml_module()
+    toml = toml_module()
     try:
         table = toml.loads(text)
     except ValueError as error:
@@ -223,14 +224,15 @@ def _from_toml(path: Path) -> Profile:
         raise InputError(str(error), path=path) from error
 
 
-def _toml_module() -> Any:  # noqa: ANN401  (a module)
+def toml_module() -> Any:  # noqa: ANN401  (a module)
+    """Return Python's tomllib, or tomli in its place."""
     try:
         import tomllib  # noqa: PLC0415  (only for profiles from files)
     except ImportError:  # Python 3.10
         try:
             import tomli as tomllib  # noqa: PLC0415  (only for profiles from files)
         except ImportError as error:
-            msg = "a TOML profile on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
+            msg = "TOML on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
             raise HostError(msg) from error
     return tomllib
 

@@ -156,6 +156,6 @@ def test_the_gate_reads_a_summary(tmp_path):
     path = tmp_path / "serving.json"
     path.write_text(ServingSummary(Latency.of([400.0] * 30), cost=Cost(0.06, 1, 1)).to_json())
     checks = gate({"q": {"a": 1}}, {"q": ["a"]}, profile="rerank", serving=read_serving(path)).checks
-    held = {check.what.split()[0]: check.held for check in checks}
-    assert held["p95_ms"] is True
-    assert held["usd_per_million_tokens"] is False  # 0.06 is not below 0.05
+    held = {check.what.split()[0]: check.verdict for check in checks}
+    assert held["p95_ms"] == "holds"
+    assert held["usd_per_million_tokens"] == "fails"  # 0.06 is not below 0.05

@@ -35,7 +35,7 @@ mean({"q": {"a"}}, "run.trec")
 mean(pd.DataFrame(), pl.DataFrame())
 mean([Qrel("q", "a", 1, "0")], iter([ScoredDoc("q", "a", 1.0)]))
 compare(QRELS, RUN, {"b": RUN}, "P@1", queries="both", test="wilcoxon", correction="bh").render("markdown")
-gate(QRELS, RUN, ["P@1>=0.5"], baseline=RUN, test="randomization").held
+gate(QRELS, RUN, ["P@1>=0.5"], baseline=RUN, max_drop={"P@1": 0.1}, segments="turn", undecided="fail").held
 explain(QRELS, RUN, about="map@10").to_markdown()
 verify(QRELS, "run.trec", "GWAP@10").to_markdown()
 evaluate_tables(pl.LazyFrame(), pl.LazyFrame(), "P@1", duplicates="max", nan_scores="drop")

@@ -42,6 +42,7 @@ _BY_METAVAR: dict[str, Callable[[str], list[CompletionItem]]] = {
     "FILE": _files,
     "QRELS": _files,
     "RUN": _files,
+    "RUN|FILE": _files,
     "RUN [RUN …]": _files,
     "NAME|FILE.toml": _profiles,
     "[NAME|FILE.toml]": _profiles,
@@ -50,6 +51,7 @@ _BY_METAVAR: dict[str, Callable[[str], list[CompletionItem]]] = {
     "MEASURES": _measures,
     "[MEASURE]": _measures,
     "CONDITIONS": _measures,
+    "X|MEASURE=X": _measures,
 }
 
 

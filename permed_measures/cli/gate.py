@@ -3,91 +3,235 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import click
 
 from permed_measures.cli import verdict_shown
-from permed_measures.cli._formats import format_options, order_option, qrels_in, report_option, run_in
-from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, run_name
-from permed_measures.files.output import print_whole, write_whole
-from permed_measures.gating import gate, junit, read_serving
-from permed_measures.profiles import QUERY_SETS, QuerySet
-from permed_measures.ranking import Order
-from permed_measures.render.result import Format
+from permed_measures.cli._formats import form_for, format_options, order_option, qrels_in, report_options, run_in
+from permed_measures.comparison import CORRECTIONS, run_name
+from permed_measures.comparison.groups import read_pairs
+from permed_measures.errors import HostError, InputError, ParamError
+from permed_measures.exits import say
+from permed_measures.files.output import print_note, write_or_print, write_whole
+from permed_measures.files.values import is_saved
+from permed_measures.gating import REMOVED, Gate, Rules, gate, read_serving
+from permed_measures.gating.checks import UNDECIDED
+from permed_measures.gating.ci import add_summary, annotation, commands, markdown, markdown_error, on_github
+from permed_measures.gating.junit import junit, junit_error
+from permed_measures.gating.settings import NAME, find, load, max_drops
+from permed_measures.profiles import QUERY_SETS
+
+_GROUPS = "turn|conversation|REGEX|FILE"
 
 
-@click.command(short_help="Check conditions on a run; exit 1 when one does not hold.")
-@click.argument("qrels", type=click.Path(dir_okay=False))
-@click.argument("run", type=click.Path(dir_okay=False))
+class _Command(click.Command):
+    """A wrong option is an error of the gate, too: no old JUnit file may be taken for its result."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            for place, one in enumerate(given[:-1]):
+                if one == "--junit":
+                    write_whole(given[place + 1], junit_error("", error.format_message()))
+            raise
+
+
+@click.command(cls=_Command, short_help="Check conditions on a run; exit 1 when one fails, 3 when it cannot be told.")
+@click.argument("qrels", required=False, type=click.Path(dir_okay=False))
+@click.argument("run", required=False, type=click.Path(dir_okay=False))
 @click.argument("conditions", nargs=-1)
+@click.option("--config", metavar="FILE", help=f"What to check.  [default: {NAME}, here or above, without QRELS]")
 @click.option("--profile", metavar="NAME|FILE.toml", help="Display names; its targets when no condition is given.")
-@click.option("--baseline", metavar="RUN", help="Also check that no measure drops against this run.")
-@click.option("--max-drop", type=float, metavar="X", help="With --baseline: the drop that is allowed.  [default: 0]")
+@click.option("--baseline", metavar="RUN|FILE", help="A run, or what --accept wrote: no measure may drop against it.")
+@click.option(
+    "--max-drop", multiple=True, metavar="X|MEASURE=X", help="The drop that is allowed; needed with a baseline."
+)
+@click.option("--hard-drop", type=float, metavar="X", help="A drop that fails without a test.")
+@click.option("--max-drop-since-anchor", type=float, metavar="X", help="What accepted drops may add up to.")
+@click.option(
+    "--undecided", type=click.Choice(UNDECIDED), help="Always exit 0 or 3.  [default: 3 where a drop is shown]"
+)
+@click.option("--confident", is_flag=True, default=None, help="The near end of a value's interval must hold, too.")
+@click.option("--segments", metavar=_GROUPS, help="Ask everything of each group of queries, too.")
+@click.option("--cluster", metavar=_GROUPS, help="The independent units, such as conversations.")
 @click.option("--serving", metavar="FILE", help='Serving figures, one JSON object: {"p95_ms": 310, …}.')
+@click.option("--allow-skipped", is_flag=True, default=None, help="A profile's target without its figure is no error.")
+@click.option("--accept", is_flag=True, help="Store the run's values as the baseline, and its anchor.")
+@click.option("--init", is_flag=True, help=f"Write a commented {NAME} for QRELS and RUN.")
+@click.option("--power", "only_power", is_flag=True, help="Show what the gate can and cannot catch.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Also write JUnit XML for the CI system.")
+@click.option(
+    "--summary", metavar="FILE", help="Also write markdown for a comment; GitHub's step summary gets it, too."
+)
+@click.option("--show-queries", type=click.IntRange(1), metavar="N", help="There, name the N queries that fell most.")
+@click.option("--query-texts", metavar="FILE", help="There, with their texts: id, tab, text on each line, or JSON.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @order_option
-@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="The paired test for drops.")
-@click.option("--correction", type=click.Choice(list(CORRECTIONS)), default="holm", show_default=True)
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of the test.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@click.option("--correction", type=click.Choice(list(CORRECTIONS)), help="Over all drops.  [default: holm]")
+@click.option("--alpha", type=float, help="The level of bounds and intervals.  [default: 0.05]")
+@click.option("--test", hidden=True)
+@click.option("--seed", hidden=True)
 @format_options
-@report_option
-def command(  # noqa: PLR0913  (one parameter per option)
-    *,
-    qrels: str,
-    run: str,
-    conditions: Sequence[str],
-    profile: str | None,
-    baseline: str | None,
-    max_drop: float | None,
-    serving: str | None,
-    junit_file: str | None,
-    min_relevance: float | None,
-    queries: QuerySet | None,
-    order: Order,
-    test: PairedTest,
-    correction: Correction,
-    alpha: float,
-    seed: int,
-    qrels_format: str | None,
-    run_format: str | None,
-    form: Format,
-) -> None:
+@report_options
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as declared above)
     r"""Check CONDITIONS on the means of a RUN: measure, one of >= <= == > <, number. Quote them: the shell knows > too.
 
-    Exit code 0: all hold. 1: one does not. 2: the input is wrong. With a baseline, a drop counts only if it is greater
-    than --max-drop and the paired test supports it, so that chance does not break the build.
+    \b
+    The two commonest:
+      permed-measures gate qrels.txt run.trec 'nDCG@10>=0.85' 'P@5>=0.8'
+      permed-measures gate                      # what gate.toml says, here or in a folder above
+
+    Exit code 0: it may pass. 1: a check fails. 2: the input is wrong. 3: it could not be told, and a drop is shown.
+
+    A condition is decided by the value. A drop against a baseline holds when it is bounded below --max-drop (one-sided,
+    95%), or the rankings are identical; it fails when it is shown to be above --max-drop, corrected over measures and
+    segments, or is above --hard-drop itself; else it is undecided. Undecided with a drop shown is exit code 3; with
+    none shown it is 0 with a warning, never "holds".
 
     \b
-    Examples:
-      permed-measures gate qrels.txt run.trec 'nDCG@10>=0.85' 'P@5>=0.8'
-      permed-measures gate qrels.txt new.trec 'nDCG@10>=0.8' --baseline old.trec --max-drop 0.01
+    More:
+      permed-measures gate qrels.txt new.trec 'nDCG@10>=0.8' --baseline old.trec --max-drop 0.02
+      permed-measures gate --init qrels.txt run.trec     # write gate.toml, with margins that can be decided
+      permed-measures gate --accept                      # this run is the baseline from now on
+      permed-measures gate --power                       # what can and cannot be caught
       permed-measures gate qrels.txt run.trec 'RR>=0.8' --serving serving.json 'p95_ms<=500' --junit gate.xml
-      permed-measures gate qrels.txt run.trec --profile rerank
-      permed-measures gate qrels.txt run.trec 'P@5>=0.8' --format json
+      permed-measures gate qrels.txt run.trec --profile rerank --allow-skipped
+      permed-measures gate qrels.txt run.trec 'P@5>=0.8' --format json -o gate.json
     """
-    result = gate(
-        qrels_in(qrels, qrels_format),
-        run_in(run, run_format),
-        conditions,
-        profile=profile,
-        baseline=None if baseline is None else run_in(baseline, run_format),
-        max_drop=max_drop,
-        serving=None if serving is None else read_serving(serving),
-        min_relevance=min_relevance,
-        queries=queries,
-        order=order,
-        test=test,
-        correction=correction,
-        alpha=alpha,
-        seed=seed,
-        run_name=run_name(run, run),
-    )
-    if junit_file is not None:
-        write_whole(junit_file, junit(result))
+    if ctx.get_parameter_source("order") is click.core.ParameterSource.DEFAULT:
+        options["order"] = None
+    how = {name: options.pop(name) for name in ("accept", "init", "only_power", "form", "output", "junit_file")}
+    how |= {name: options.pop(name) for name in ("summary", "show_queries", "query_texts")}
+    how["form"] = form_for(None if how["init"] else how["output"], how["form"])
+    with _reported(options["run"] or "", how):
+        for name, instead in REMOVED.items():
+            if options.pop(name) is not None:
+                raise ParamError(f"--{name} is no option any more: {instead}; leave it out")
+        settings = _settings(options, init=how["init"])
+        if how["init"] or how["only_power"] or how["accept"]:
+            _apart(settings, how)
+            return
+        result = gate(**_arguments(settings))
+        if how["junit_file"] is not None:
+            write_whole(how["junit_file"], junit(result))
+        _summarise(result, how)
     with verdict_shown():
-        print_whole(result.render(form))
-    sys.exit(0 if result.held else 1)
+        write_or_print(how["output"], result.render(how["form"]))
+    sys.exit(result.exit_code)
+
+
+@contextmanager
+def _reported(run: str, how: dict[str, Any]) -> Iterator[None]:
+    """Take away what an earlier run left, and let JUnit and the summary tell of an error."""
+    for name in () if how["init"] else (how["junit_file"], how["output"]):
+        if name and Path(name).is_file():
+            Path(name).unlink()
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, (SystemExit, click.exceptions.Exit)):
+            raise
+        message = (
+            str(error) if isinstance(error, (InputError, ParamError, HostError)) else f"{type(error).__name__}: {error}"
+        )
+        if how["junit_file"] is not None:
+            write_whole(how["junit_file"], junit_error(run, message))
+        add_summary(how["summary"], markdown_error(message))
+        if on_github():
+            say(annotation("error", "the gate could not be checked", message) + "\n")
+        raise
+
+
+def _settings(options: dict[str, Any], *, init: bool) -> dict[str, Any]:
+    """Return what the command line says, over what gate.toml says."""
+    options["max_drop"] = max_drops(options["max_drop"])
+    options["conditions"] = list(options["conditions"]) or None
+    config = options.pop("config")
+    given = {name: value for name, value in options.items() if value is not None}
+    if config is None and "qrels" not in given and not init:
+        config = find()
+        if config is None:
+            msg = f"no QRELS and RUN are given, and there is no {NAME} here or in a folder above"
+            raise ParamError(f"{msg}; permed-measures gate --init QRELS RUN writes one")
+    settings = ({} if config is None else load(config)) | given
+    missing = [name for name in ("qrels", "run") if name not in settings]
+    if missing:
+        where = "on the command line" if config is None else f"in {config}"
+        raise ParamError(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not given {where}")
+    return settings
+
+
+def _arguments(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of gate()."""
+    known = dict(settings)
+    qrels_form, run_form = known.pop("qrels_format", None), known.pop("run_format", None)
+    baseline = known.get("baseline")
+    known["run_name"] = run_name(known["run"], known["run"])
+    known["qrels"] = qrels_in(known["qrels"], qrels_form)
+    known["run"] = run_in(known["run"], run_form)
+    if baseline is not None:
+        if not Path(baseline).exists():
+            msg = "the baseline is not there; permed-measures gate --accept writes it from a run that is good enough"
+            raise InputError(msg, path=baseline)
+        known["baseline"] = baseline if is_saved(baseline) else run_in(baseline, run_form)
+    if "serving" in known:
+        known["serving"] = read_serving(known["serving"])
+    return {**known, "tell": lambda said: print_note(f"WARNING: {said}")}
+
+
+def _summarise(result: Gate, how: dict[str, Any]) -> None:
+    texts = None if how["query_texts"] is None else read_pairs(how["query_texts"])
+    add_summary(how["summary"], markdown(result, how["show_queries"] or 0, texts))
+    for line in commands(result) if on_github() else ():
+        say(line + "\n")
+
+
+def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
+    """Do what is no check: write gate.toml, show the power, accept a baseline."""
+    from permed_measures.gating.baselines import accept  # noqa: PLC0415  (seldom)
+    from permed_measures.gating.power import gate_file, power  # noqa: PLC0415  (seldom)
+    from permed_measures.gating.verdicts import Input  # noqa: PLC0415  (seldom)
+
+    path: str = settings.get("baseline", "")
+    there = bool(path) and Path(path).exists()
+    if how["accept"] and not path:
+        msg = f"--accept needs to know where: --baseline FILE, or baseline = in {NAME}"
+        raise ParamError(msg)
+    if how["accept"] and there and not is_saved(path):
+        msg = "it is there, and no file of saved values: --accept would overwrite a run"
+        raise InputError(msg, path=path)
+    for_values = (
+        dict(settings) if there and not how["accept"] else {k: v for k, v in settings.items() if k != "baseline"}
+    )
+    known = _arguments(for_values)
+    rules = Rules(known.get("max_drop"), alpha=known.get("alpha", 0.05))
+    names = ("run_name", "min_relevance", "queries", "order", "profile")
+    given = Input(known["qrels"], known["run"], known.get("baseline"), **{n: known[n] for n in names if n in known})
+    conditions = known.get("conditions") or (() if "profile" in known else ["nDCG@10>=0", "RR@10>=0"])
+    found = given.evaluated(given.asked(conditions, rules, known.get("serving")), lambda _: None)
+    if found is None:
+        msg = "no measure is named, only serving figures: there is nothing to write, show or accept"
+        raise ParamError(msg)
+    if how["accept"]:
+        said = accept(path, found.run, found.rankings, known["run_name"])
+        means = ", ".join(f"{label} {found.run.means[measure]:.4f}" for measure, label in found.run.labels.items())
+        write_or_print(how["output"], "".join(f"{line}\n" for line in [*said, f"accepted into {path}: {means}"]))
+        return
+    shown = power(found, rules, settings.get("cluster"))
+    if how["only_power"]:
+        write_or_print(how["output"], shown.render(how["form"]))
+        return
+    target = Path(how["output"] or NAME)
+    if target.exists():
+        msg = "it is there already; remove it, or name another file with -o"
+        raise InputError(msg, path=target)
+    write_whole(target, gate_file(found, shown, settings, target.parent))
+    write_or_print(None, f"wrote {target}\n" + shown.render("text"))

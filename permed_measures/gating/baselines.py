@@ -1,0 +1,168 @@
+"""Baselines: a run, or a file of saved values that somebody accepted, with its anchor, the best accepted state.
+
+Such a file is one of saved values (files/values.py) with two runs: ``accepted`` has the values that later gates compare
+with, ``anchor`` has, measure by measure, those of the highest mean that was ever accepted. Its options hold digests of
+the accepted rankings, so that "identical rankings" can be told without the run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ir_measures import Measure
+
+from permed_measures.errors import InputError
+from permed_measures.evaluate import Plan
+from permed_measures.evaluation import Evaluation
+from permed_measures.files.values import Column, SavedRun, SavedValues, read, write
+from permed_measures.gating.checks import mean
+from permed_measures.inputs import Run, RunLike, as_run
+from permed_measures.notes import Queries
+from permed_measures.ranking import Order
+from permed_measures.ranking import order as in_order
+from permed_measures.signature import Digest, differences
+
+ACCEPTED, ANCHOR = "accepted", "anchor"
+_OPTION = "gate"
+
+
+def depth_of(measure: Measure, min_relevance: float | None, order: Order) -> int | None:
+    """Return the rank below which a measure does not look; None where it looks at the whole list."""
+    return Plan([measure], min_relevance, order).depth
+
+
+class Rankings:
+    """The documents of a run in order, as digests; read only when somebody asks."""
+
+    def __init__(self, run: RunLike, order: Order) -> None:
+        self._source, self._order = run, order
+        self._run: Run | None = None
+        self._known: dict[int | None, dict[str, str]] = {}
+
+    def digest(self, depth: int | None, query_ids: Sequence[str]) -> str:
+        """Return what tells the order of documents down to a depth, over these queries, from any other."""
+        if self._run is None:
+            self._run = as_run(self._source)
+        known = self._known.setdefault(depth, {})
+        whole = sha256()
+        for query_id in sorted(query_ids):
+            if query_id not in known:
+                known[query_id] = json.dumps([query_id, self._top(self._run.get(query_id, ()), depth)])
+            whole.update(known[query_id].encode())
+        return whole.hexdigest()[:16]
+
+    def _top(self, returned: Mapping[str, float] | Sequence[str], depth: int | None) -> list[str]:
+        if isinstance(returned, Mapping):
+            return in_order(returned, depth, by=self._order)
+        return list(returned if depth is None else returned[:depth])
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The values to compare with."""
+
+    values: Evaluation
+    rankings: Rankings | Mapping[str, str]
+    """Of a file: digests by depth."""
+    anchor: Mapping[Measure, Mapping[str, float]] = field(default_factory=dict)
+    """The values of the best accepted state, by measure."""
+
+    def same_rankings(self, of_run: Rankings, depth: int | None, query_ids: Sequence[str]) -> bool:
+        """Whether a run orders the same documents in the same way, down to a depth."""
+        if isinstance(self.rankings, Rankings):
+            return self.rankings.digest(depth, query_ids) == of_run.digest(depth, query_ids)
+        known = self.rankings.get(_key(depth, query_ids))
+        return known is not None and known == of_run.digest(depth, query_ids)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], now: Evaluation) -> Baseline:
+        """Read a file of saved values and refuse it where it was made under other conditions than the run's now."""
+        saved = read(path)
+        runs = {run.name: run for run in saved.runs}
+        accepted = runs.get(ACCEPTED) or (saved.runs[0] if len(saved.runs) == 1 else None)
+        if accepted is None:
+            msg = f"several runs ({', '.join(runs)}), none called {ACCEPTED!r}; make a baseline with gate --accept"
+            raise InputError(msg, path=str(path))
+        columns = _matched(accepted, saved, now, path)
+        values = Evaluation(
+            means={measure: column.mean or 0.0 for measure, column in columns.items()},
+            labels=now.labels,
+            notes=[],
+            columns={measure: dict(column.values) for measure, column in columns.items()},
+            order=now.order,
+        )
+        anchor = {} if ANCHOR not in runs else _matched(runs[ANCHOR], saved, now, path)
+        options = saved.options.get(_OPTION, {})
+        rankings = options.get("rankings", {}) if isinstance(options, dict) else {}
+        return cls(values, rankings, {measure: column.values for measure, column in anchor.items()})
+
+
+def _key(depth: int | None, query_ids: Sequence[str]) -> str:
+    return f"{'all' if depth is None else depth} of {len(query_ids)}"
+
+
+def _matched(run: SavedRun, saved: SavedValues, now: Evaluation, path: str | PathLike[str]) -> dict[Measure, Column]:
+    """Return the column of every measure; InputError says what is not as it was."""
+    by_measure = {column.signature.measure: column for column in run.columns}
+    found = {}
+    for measure, signature in now.signatures.items():
+        column = by_measure.get(signature.measure)
+        if column is None:
+            msg = f"the baseline has no {signature.measure}; it has {', '.join(by_measure)}"
+            raise InputError(f"{msg}. {_ANEW}", path=str(path))
+        changed = differences(column.signature, signature, with_n=False)
+        if changed:
+            judged = {} if now.conditions is None else now.conditions.judged
+            what = "; ".join([*changed, *(_judgements(saved.judged, judged) if "judgements" in changed[0] else ())])
+            msg = f"the baseline's {signature.measure} was made under other conditions: {what}"
+            raise InputError(f"{msg}. {_ANEW}", path=str(path))
+        found[measure] = column
+    return found
+
+
+_ANEW = "Nothing was compared; if the change is meant, accept the run anew: permed-measures gate --accept"
+
+
+def _judgements(before: Mapping[str, Digest], after: Mapping[str, Digest]) -> list[str]:
+    """Say of which queries the judgements are new, gone, or changed."""
+    both = before.keys() & after.keys()
+    found = {
+        "new": Queries.of(after.keys() - before.keys()),
+        "gone": Queries.of(before.keys() - after.keys()),
+        "judged otherwise": Queries.of(q for q in both if before[q].text != after[q].text),
+    }
+    return [f"{some.counted} {what}{some.named}" for what, some in found.items() if some.number]
+
+
+def accept(path: str | PathLike[str], now: Evaluation, rankings: Rankings, run_name: str) -> list[str]:
+    """Store the values as the baseline that later gates compare with; return what is to be said about the anchor."""
+    told, anchor = [], {}
+    if Path(path).exists():
+        try:
+            anchor = dict(Baseline.load(path, now).anchor)
+        except InputError as error:
+            told.append(f"the anchor starts anew with this run: {error}")
+    columns = []
+    for measure, column in now.columns.items():
+        best, label = anchor.get(measure, {}), now.labels[measure]
+        high, reached = mean(best.values()) if best else -math.inf, mean(column.values())
+        if high > reached:
+            told.append(f"{label}: the anchor stays at {high:.4f}, above the {reached:.4f} of this run")
+        kept = best if high > reached else column
+        columns.append(Column(label, now.signatures[measure]._replace(n=len(kept)), kept))
+    digests = {
+        _key(depth, list(now.columns[measure])): rankings.digest(depth, list(now.columns[measure]))
+        for measure in now.columns
+        for depth in [depth_of(measure, now.min_relevance, now.order)]
+    }
+    options: dict[str, Any] = {_OPTION: {"run": run_name, "rankings": digests}}
+    judged = {} if now.conditions is None else now.conditions.judged
+    write(path, SavedValues([now.saved(ACCEPTED), SavedRun(ANCHOR, columns)], judged, options))
+    return told

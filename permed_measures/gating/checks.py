@@ -1,0 +1,317 @@
+"""One check of a gate, and the rules by which it holds, fails, or is undecided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+import ir_measures
+from ir_measures import Measure
+
+from permed_measures import inference
+from permed_measures.errors import ParamError
+from permed_measures.gating.conditions import Condition
+from permed_measures.inference import SAME, Interval, Span, Units
+from permed_measures.inference.student import t_quantile
+from permed_measures.measures import declared
+from permed_measures.render.words import p_is, queries
+
+Verdict = Literal["holds", "fails", "undecided", "skipped"]
+Kind = Literal["value", "figure", "drop", "drop since anchor"]
+Undecided = Literal["warn", "fail"]
+UNDECIDED: tuple[Undecided, ...] = get_args(Undecided)
+ClusterOf = Callable[[str], str] | None
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of a gate's table; what does not apply to its kind is None."""
+
+    kind: Kind
+    condition: Condition
+    """Of a drop: the measure's name, <=, and the margin."""
+    verdict: Verdict
+    why: str = ""
+    segment: str | None = None
+    """The group of queries; None: all of them."""
+    value: float | None = None
+    """The mean, or the serving figure."""
+    baseline: float | None = None
+    """The baseline's mean, or the anchor's, over the queries that both have."""
+    drop: float | None = None
+    """Baseline minus value."""
+    interval: Interval | None = None
+    """Of the value, or of the drop, two-sided."""
+    bound: float | None = None
+    """The drop is below it, one-sided (k = 2): what "holds" needs to be below the margin."""
+    p: float | None = None
+    """Of "the drop is at most the margin", one-sided."""
+    p_adjusted: float | None = None
+    """The same, corrected over measures and segments."""
+    p_no_drop: float | None = None
+    """Of "there is no drop", one-sided."""
+    n: int | None = None
+    """Queries."""
+    units: int | None = None
+    """Independent units: clusters, else queries."""
+    smallest_margin: float | None = None
+    """The smallest margin that these queries can decide."""
+    queries_needed: int | None = None
+    """About how many queries decide the margin."""
+    signature: str | None = None
+    exit_code: int = 0
+    """What the check alone would end the gate with: 0, 1, or 3 for undecided."""
+
+    @property
+    def what(self) -> str:
+        """The condition, written out."""
+        is_drop = self.kind.startswith("drop")
+        about = f"{self.condition.name} {self.kind} <= {self.condition.bound:g}" if is_drop else str(self.condition)
+        return about if self.segment is None else f"{about} [{self.segment}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON, numbers unrounded."""
+        of_condition = {
+            "name": self.condition.name,
+            "operator": self.condition.operator,
+            "wanted": self.condition.bound,
+        }
+        rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "condition"}
+        interval = None if self.interval is None else list(self.interval)
+        return {"what": self.what, **of_condition, **rest, "interval": interval}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How checks are decided; checked once, when made."""
+
+    max_drop: float | Mapping[str, float] | None = None
+    hard_drop: float | None = None
+    max_drop_since_anchor: float | None = None
+    confident: bool = False
+    undecided: Undecided | None = None
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        margins = self.max_drop if isinstance(self.max_drop, Mapping) else {"": self.max_drop}
+        named = {f"max_drop{f' of {name}' if name else ''}": margin for name, margin in margins.items()}
+        named |= {"hard_drop": self.hard_drop, "max_drop_since_anchor": self.max_drop_since_anchor}
+        for name, margin in named.items():
+            if margin is not None and (isinstance(margin, bool) or not 0 <= margin < math.inf):
+                raise ParamError(f"{name}={margin!r} is not allowed; give a number >= 0, such as 0.01")
+        largest = max((margin for margin in margins.values() if margin is not None), default=0)
+        if self.hard_drop is not None and self.hard_drop < largest:
+            msg = (
+                f"hard_drop={self.hard_drop:g} is below max_drop={largest:g}: it is the drop that fails without a test"
+            )
+            raise ParamError(msg)
+        if not isinstance(self.alpha, float) or not 0 < self.alpha < 0.5:  # noqa: PLR2004  (a level, one-sided)
+            raise ParamError(f"alpha={self.alpha!r} is not allowed; give a number above 0 and below 0.5, such as 0.05")
+        if self.undecided not in (None, *UNDECIDED):
+            raise ParamError(f"undecided={self.undecided!r} is not allowed; give one of {', '.join(UNDECIDED)}")
+
+    def margin(self, name: str) -> float | None:
+        """Return the drop that is allowed to a measure; None where none was named for it."""
+        return self.max_drop.get(name) if isinstance(self.max_drop, Mapping) else self.max_drop
+
+    def code(self, verdict: Verdict, *, loud: bool) -> int:
+        """Return the exit code of one check; ``loud``: undecided and a drop is shown, or confidence was asked for."""
+        if verdict != "undecided":
+            return int(verdict == "fails")
+        return 3 if self.undecided == "fail" or (loud and self.undecided is None) else 0
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the mean, exactly rounded: the order changes nothing."""
+    listed = list(values)
+    return math.fsum(listed) / len(listed)
+
+
+def is_mean(measure: Measure) -> bool:
+    """Whether a measure's value over queries is the mean of theirs."""
+    return type(measure.aggregator()) is ir_measures.MeanAgg
+
+
+def span_of(measure: Measure, columns: Iterable[Values]) -> Span:
+    """Return the range of a measure: as it declares it, else from 0 to 1, else the values seen."""
+    known = declared(measure)
+    low, high = (0.0, 1.0) if known is None else known.RANGE
+    seen = [value for column in columns for value in column.values()]
+    if math.isfinite(low) and math.isfinite(high) and low - SAME <= min(seen) and max(seen) <= high + SAME:
+        return Span(low, high)
+    return Span(min(seen), max(*seen, min(seen) + 1.0), closed=False)
+
+
+def value_check(  # noqa: PLR0913, PLR0917  (a condition, the values, and how they are decided)
+    condition: Condition, value: float, column: Values, span: Span | None, cluster_of: ClusterOf, rules: Rules
+) -> Check:
+    """Decide a condition by the value; where confidence is asked for, by the near end of its interval."""
+    held = condition.holds(value)
+    sample = inference.units(column, cluster_of)
+    found = None if span is None else inference.mean_estimate(sample, span)
+    interval = None if found is None else found.interval(rules.alpha)
+    verdict: Verdict = "holds" if held else "fails"
+    why = "" if held else f"off by {abs(value - condition.bound):.4g}"
+    if rules.confident:
+        ends = [held] if interval is None else [condition.holds(end) for end in interval]
+        if interval is None or len({*ends, held}) > 1:
+            verdict = "undecided"
+            side = "on the right side" if held else "on the wrong side"
+            why = f"the value is {side}, its interval is on both" if interval else "there is no interval"
+    code = rules.code(verdict, loud=True)
+    return Check(
+        *("value", condition, verdict, why),
+        value=value,
+        interval=interval,
+        n=len(column),
+        units=len(sample),
+        exit_code=code,
+    )
+
+
+def differences(before: Values, after: Values) -> dict[str, float]:
+    """Return run minus baseline of every query that both have; rounding counts as no difference."""
+    both = {query_id: after[query_id] - value for query_id, value in before.items() if query_id in after}
+    return {query_id: 0.0 if abs(change) < SAME else change for query_id, change in both.items()}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The values of a run and of its baseline by one measure, over some queries."""
+
+    name: str
+    before: Values
+    after: Values
+    span: Span
+    cluster_of: ClusterOf = None
+    segment: str | None = None
+    depth_identical: str = ""
+    """Where the rankings are identical: to which depth, in words."""
+
+    @property
+    def sample(self) -> Units:
+        """The units of run minus baseline."""
+        return inference.units(differences(self.before, self.after), self.cluster_of)
+
+    @property
+    def wide(self) -> Span:
+        """The range of a difference."""
+        return Span(self.span.low - self.span.high, self.span.high - self.span.low, self.span.closed)
+
+    def check(self, margin: float, rules: Rules) -> Check:
+        """Bound the drop; the verdict waits for the correction over all checks."""
+        sample = self.sample
+        found = inference.drop(sample, margin, self.wide, alpha=rules.alpha)
+        shown = inference.difference_estimate(sample, self.wide)
+        plain = inference.estimate(sample)
+        both = [query_id for query_id in self.before if query_id in self.after]
+        return Check(
+            "drop",
+            Condition(self.name, "<=", margin),
+            "undecided",
+            self.depth_identical,
+            segment=self.segment,
+            value=mean(self.after[query_id] for query_id in both),
+            baseline=mean(self.before[query_id] for query_id in both),
+            drop=found.drop + 0.0,  # not -0.0
+            interval=None if shown is None else _turned(shown.interval(rules.alpha)),
+            bound=found.upper,
+            p=None if self.cluster_of is not None and len(sample) < inference.FEWEST_CLUSTERS else found.p,
+            p_no_drop=None if plain is None else _tail(sample, plain),
+            n=len(both),
+            units=len(sample),
+            smallest_margin=found.smallest_margin,
+            queries_needed=queries_needed(sample, margin, self.wide, rules.alpha),
+        )
+
+
+def _turned(interval: Interval) -> Interval:
+    return 0.0 - interval[1], 0.0 - interval[0]
+
+
+def _tail(sample: Units, found: inference.Estimate) -> float | None:
+    """Return the one-sided p of "there is no drop", by the t; where all differences are one number, by sign flips."""
+    if any(sample.sums) and inference.is_constant(sample, found):
+        half = (inference.sign_flip_p(sample) or 0.0) / 2
+        return half if found.mean < 0 else 1 - half
+    return inference.Estimate(0.0 - found.mean, found.variance, found.freedom).tail(0.0)
+
+
+def queries_needed(sample: Units, margin: float, wide: Span, alpha: float) -> int | None:
+    """Return about how many queries, spread as these are, decide a margin four times out of five.
+
+    At least ((z.95 + z.80)·s / X)², and so many that (t.95 + t.80)·√V at k = 2 is at most the margin.
+    """
+    found = inference.estimate(sample)
+    if found is None or not margin:
+        return None
+    spread = found.variance * len(sample)  # of one unit
+    ends = 2 * (wide.low**2 + wide.high**2)
+
+    def enough(num: int) -> bool:
+        variance = (num * spread + ends) / ((num + 4) * (num + 3))
+        quantiles = t_quantile(1 - alpha, num + 3.0) + t_quantile(inference.POWER, num + 3.0)
+        return quantiles * math.sqrt(variance) <= margin
+
+    low = max(1, inference.queries_for_margin(math.sqrt(spread), margin, alpha) - 1)
+    high = low + 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return math.ceil(high * sample.queries / len(sample))
+
+
+def decide_drops(checks: Sequence[Check], rules: Rules, correct: Callable[..., list[float | None]]) -> list[Check]:
+    """Give every drop its verdict, the p-values corrected over all of them."""
+    adjusted = correct([check.p for check in checks])
+    return [_decided(check, p_adjusted, rules) for check, p_adjusted in zip(checks, adjusted, strict=True)]
+
+
+def _decided(check: Check, p_adjusted: float | None, rules: Rules) -> Check:
+    """Fails beyond the hard drop, or when shown to be above the margin; holds when bounded below it, or identical."""
+    margin, drop = check.condition.bound, check.drop or 0.0
+    verdict: Verdict = "undecided"
+    loud = check.p_no_drop is not None and check.p_no_drop < rules.alpha
+    if rules.hard_drop is not None and drop > rules.hard_drop:
+        verdict, why = "fails", f"the drop itself is above hard_drop {rules.hard_drop:g}"
+    elif check.why:  # identical rankings
+        verdict, why = "holds", check.why
+    elif check.bound is not None and check.bound < margin:
+        verdict, why = "holds", f"the drop is below {check.bound:.4f}"
+    elif p_adjusted is not None and p_adjusted < rules.alpha:
+        verdict, why = "fails", f"the drop is above the margin ({p_is(p_adjusted)})"
+    else:
+        why = _open(check, margin, loud=loud)
+    code = rules.code(verdict, loud=loud)
+    return replace(check, verdict=verdict, why=why, p_adjusted=p_adjusted, exit_code=code)
+
+
+def _open(check: Check, margin: float, *, loud: bool) -> str:
+    """Say what an undecided drop lacks."""
+    if check.bound is None:
+        return f"one unit of {queries(check.n or 0)}: nothing can be said"
+    told = (
+        f"a drop is shown ({p_is(check.p_no_drop)}), not whether it is above {margin:g}"
+        if loud
+        else f"no drop is shown, but one of up to {check.bound:.4f} is not excluded"
+    )
+    return told if check.queries_needed is None else f"{told}; about {queries(check.queries_needed)} decide it"
+
+
+def anchor_check(check: Check, limit: float) -> Check:
+    """Decide the drop since the anchor by itself: no row of small accepted drops may add up to more."""
+    fails = (check.drop or 0.0) > limit + SAME
+    why = f"accepted drops add up to more than {limit:g} below the best accepted state" if fails else ""
+    return replace(
+        check,
+        kind="drop since anchor",
+        verdict="fails" if fails else "holds",
+        why=why,
+        p=None,
+        exit_code=int(fails),
+    )

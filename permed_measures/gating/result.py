@@ -1,0 +1,164 @@
+"""What a gate found: its checks, its verdict and exit code, as people and programs read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from permed_measures.gating.checks import Check, Verdict
+from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.records import as_json
+from permed_measures.render.result import Format, Result
+from permed_measures.render.words import NONE, counted, number, p_value, signed
+
+SCHEMA = 1
+"""Of the JSON; docs/gate-schema.json describes it. Raised when a field goes or changes its meaning."""
+_SIGNS: dict[Verdict, str] = {"holds": "holds", "fails": "FAILS", "undecided": "UNDECIDED", "skipped": "skipped"}
+_RECORD = (
+    *("verdict", "what", "kind", "segment", "value", "baseline", "drop", "low", "high", "bound", "p", "p_adjusted"),
+    *("p_no_drop", "n", "units", "smallest_margin", "queries_needed", "exit_code", "why"),
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(Result):
+    """What was checked. ``exit_code``: 0 it may pass, 1 a check fails, 3 it could not be told and should not pass."""
+
+    run: str
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    baseline: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What a reader must not miss although the gate may pass."""
+    changes: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    """By measure: of every query that changed, its value in the baseline and in the run."""
+    unchanged: Mapping[str, int] = field(default_factory=dict)
+    """By measure: how many queries have the same value."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the gate was asked with."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """'fails' when a check fails, 'holds' when every check holds that was not skipped, else 'undecided'."""
+        found = {check.verdict for check in self.checks}
+        if "fails" in found:
+            return "fails"
+        return "holds" if "holds" in found and found <= {"holds", "skipped"} else "undecided"
+
+    @property
+    def exit_code(self) -> int:
+        """1 when a check fails, 3 when one is undecided that may not be, else 0."""
+        codes = {check.exit_code for check in self.checks}
+        return 1 if 1 in codes else max(codes, default=3)
+
+    @property
+    def held(self) -> bool:
+        """Whether every check holds; undecided is not held."""
+        return self.verdict == "holds"
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many checks have a verdict."""
+        return sum(check.verdict == verdict for check in self.checks)
+
+    @property
+    def summary(self) -> str:
+        """The verdict in one line."""
+        total = len(self.checks)
+        counts = Counter(check.verdict for check in self.checks)
+        if set(counts) == {"holds"}:
+            said = "it holds" if total == 1 else "all hold"
+        else:
+            plurals = {"holds": "hold", "FAILS": "FAIL"}
+            shown = [(counts[verdict], sign) for verdict, sign in _SIGNS.items() if counts[verdict]]
+            said = ", ".join(f"{num} {sign if num == 1 else plurals.get(sign, sign)}" for num, sign in shown)
+        return f"{self.run}: {counted(total, 'check')}, {said} (exit code {self.exit_code})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON; docs/gate-schema.json describes every field."""
+        changed = {
+            name: {
+                "better": sum(after > before for before, after in pairs.values()),
+                "worse": sum(after < before for before, after in pairs.values()),
+                "same": self.unchanged[name],
+            }
+            for name, pairs in self.changes.items()
+        }
+        return {
+            "permed_measures": "gate",
+            "schema": SCHEMA,
+            "run": self.run,
+            "baseline": self.baseline,
+            "verdict": self.verdict,
+            "exit_code": self.exit_code,
+            "summary": self.summary,
+            "checks": [check.to_dict() for check in self.checks],
+            "changed": changed,
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+            "options": dict(self.options),
+        }
+
+    def as_table(self) -> Table:
+        """Return one row per check, its numbers unrounded."""
+        rows = []
+        for check in self.checks:
+            record = check.to_dict()
+            record["low"], record["high"] = check.interval or (None, None)
+            rows.append([record[name] for name in _RECORD])
+        return Table(_RECORD, rows)
+
+    def render(self, form: Format = "text") -> str:
+        """Return the report; as JSON Lines it has one object per check, as JSON has them."""
+        if form == "jsonl":
+            return "".join(as_json(check.to_dict(), None) + "\n" for check in self.checks)
+        return super().render(form)
+
+    def table(self) -> Table:
+        """Return the checks as people read them; a column that would be empty is left out."""
+        columns: dict[str, list[Value]] = {
+            "verdict": [_SIGNS[check.verdict] for check in self.checks],
+            "check": [check.what for check in self.checks],
+            "value": [_cell(check.value) for check in self.checks],
+            "baseline": [_cell(check.baseline) for check in self.checks],
+            "drop": [Cell(check.drop, signed(check.drop)) for check in self.checks],
+            "95% interval": [_interval(check) for check in self.checks],
+            "p": [Cell(check.p_adjusted, p_value(check.p_adjusted)) for check in self.checks],
+            "n": [Cell(check.n, NONE if check.n is None else f"{check.n:,}") for check in self.checks],
+            "decidable": [_cell(check.smallest_margin) for check in self.checks],
+            "why": [check.why for check in self.checks],
+        }
+        level = self.options.get("alpha", 0.05)
+        heads = {"95% interval": f"{1 - level:.4g} interval".replace("0.", ".")} if level != 0.05 else {}  # noqa: PLR2004  (the usual one)
+        kept = {
+            heads.get(name, name): column
+            for name, column in columns.items()
+            if name in ("verdict", "check", "value")
+            or any((c.value if isinstance(c, Cell) else c) not in (None, "") for c in column)
+        }
+        rows = [list(row) for row in zip(*kept.values(), strict=True)]
+        below = ["decidable: the smallest margin that these queries can decide"] if "decidable" in kept else []
+        return Table(list(kept), rows, below=below)
+
+    def document(self) -> Document:
+        """Return the checks, the warnings, the notes, and the verdict in one line."""
+        blocks: list[Block] = [
+            self.table(),
+            Lines(self.warnings, "WARNING: "),
+            Lines(self.notes, "note: "),
+            Lines([self.summary]),
+        ]
+        return Document("", "", [Section("", blocks)])
+
+
+def _cell(value: float | None) -> Cell:
+    return Cell(value, NONE if value is None else number(round(value, 4) + 0.0))  # not -0.0000
+
+
+def _interval(check: Check) -> Cell:
+    if check.interval is None:
+        return Cell(None)
+    low, high = check.interval
+    write = signed if check.drop is not None else number
+    return Cell(f"{low} to {high}", f"{write(low)} to {write(high)}")

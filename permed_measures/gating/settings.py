@@ -1,0 +1,113 @@
+"""gate.toml: what a gate checks, beside the code. Paths in it start from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from permed_measures.comparison.groups import NAMED
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.files.source import Source
+from permed_measures.profiles import PROFILES, toml_module
+
+NAME = "gate.toml"
+_NUMBER, _TEXT = (int, float), str
+KEYS: Mapping[str, Any] = {
+    "qrels": _TEXT,
+    "run": _TEXT,
+    "conditions": list,
+    "profile": _TEXT,
+    "baseline": _TEXT,
+    "max_drop": (int, float, dict),
+    "hard_drop": _NUMBER,
+    "max_drop_since_anchor": _NUMBER,
+    "undecided": _TEXT,
+    "confident": bool,
+    "segments": _TEXT,
+    "cluster": _TEXT,
+    "serving": _TEXT,
+    "allow_skipped": bool,
+    "min_relevance": _NUMBER,
+    "queries": _TEXT,
+    "order": _TEXT,
+    "correction": _TEXT,
+    "alpha": float,
+    "qrels_format": _TEXT,
+    "run_format": _TEXT,
+}
+_PATHS = ("qrels", "run", "baseline", "serving", "profile", "segments", "cluster")
+
+
+def find(start: Path | None = None) -> Path | None:
+    """Return the nearest gate.toml: of this folder, or of one above it."""
+    here = (start or Path.cwd()).resolve()
+    return next((folder / NAME for folder in (here, *here.parents) if (folder / NAME).is_file()), None)
+
+
+def load(path: str | Path) -> dict[str, Any]:
+    """Read a gate.toml; an unknown key, or a value of another kind, is an InputError."""
+    text = Source(path).text()
+    try:
+        table = toml_module().loads(text)
+    except ValueError as error:
+        raise InputError(f"not TOML: {error}", path=path) from error
+    for key, value in table.items():
+        if key not in KEYS:
+            raise InputError(f"a gate has no key {key!r}.{did_you_mean(key, KEYS)}", path=path)
+        wrong = not isinstance(value, KEYS[key]) or (isinstance(value, bool) and KEYS[key] is not bool)
+        inside = value.values() if isinstance(value, dict) else ()
+        texts = isinstance(value, list) and not all(isinstance(one, str) for one in value)
+        if wrong or texts or not all(type(one) in _NUMBER for one in inside):
+            raise InputError(f"{key} = {value!r} is not allowed; {_ALLOWED.get(key, _said(KEYS[key]))}", path=path)
+    folder = Path(path).parent
+    return {key: _from(folder, key, value) for key, value in table.items()}
+
+
+_ALLOWED = {
+    "conditions": "give a list of texts, such as ['nDCG@10 >= 0.85']",
+    "max_drop": "give a number, or a table [max_drop] with a number for each measure, such as 'nDCG@10' = 0.02",
+}
+
+
+def _said(kind: Any) -> str:  # noqa: ANN401  (a type, or several)
+    return {_TEXT: "give a text", bool: "give true or false"}.get(kind, "give a number")
+
+
+def _from(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  (checked before)
+    """Return a path from the file's folder; names of profiles and groups, and expressions, stay."""
+    if key not in _PATHS or value in (*PROFILES, *NAMED):
+        return value
+    path = folder / value
+    if key in ("segments", "cluster"):
+        try:
+            return str(path) if path.is_file() else value
+        except (OSError, ValueError):  # an expression that can be no path
+            return value
+    return str(path)
+
+
+def max_drops(given: tuple[str, ...]) -> float | dict[str, float] | None:
+    """Read --max-drop: one number for all measures, or MEASURE=X for some.
+
+    >>> max_drops(("0.02",)), max_drops(("nDCG@10=0.02", "RR=0.05"))
+    (0.02, {'nDCG@10': 0.02, 'RR': 0.05})
+    """
+    if not given:
+        return None
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            margin = float(number)
+        except ValueError:
+            margin = -1.0
+        if name.strip() in found or margin < 0:
+            msg = (
+                f"--max-drop {text!r}: give one number >= 0 such as 0.02, or measures, such as nDCG@10=0.02, each once"
+            )
+            raise ParamError(msg)
+        found[name.strip()] = margin
+    if "" in found and len(found) > 1:
+        raise ParamError(f"--max-drop {given!r}: give one number for all measures, or one for each that is named")
+    return found.get("", found)

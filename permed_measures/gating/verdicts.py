@@ -1,0 +1,319 @@
+"""From qrels, a run and a baseline to checked conditions: everything evaluated once, paired by query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ir_measures import Measure
+
+from permed_measures import inference
+from permed_measures.comparison import CORRECTIONS, Correction
+from permed_measures.comparison.clusters import Clusters, cluster_notes, clusters
+from permed_measures.comparison.groups import Groups, grouped
+from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate import evaluate
+from permed_measures.evaluation import Evaluation, aggregate
+from permed_measures.files.values import is_saved
+from permed_measures.gating.baselines import Baseline, Rankings, depth_of
+from permed_measures.gating.checks import (
+    Check,
+    Compared,
+    Rules,
+    Values,
+    anchor_check,
+    decide_drops,
+    differences,
+    is_mean,
+    span_of,
+    value_check,
+)
+from permed_measures.gating.conditions import Asked, Condition, ask, figure
+from permed_measures.gating.result import Gate
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.measures.base import written
+from permed_measures.notes import NEVER_MEET
+from permed_measures.profiles import Profile, QuerySet, load_profile
+from permed_measures.ranking import Order
+from permed_measures.render.words import queries as counted_queries
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A run, its values, and those of its baseline."""
+
+    run: Evaluation
+    rankings: Rankings
+    baseline: Baseline | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What the values rest on."""
+        theirs = [] if self.baseline is None else self.baseline.values.notes
+        names = [f"{label} = {said}" for m, label in self.run.labels.items() if label != (said := written(m))]
+        return [*names, *self.run.notes, *(f"baseline: {note}" for note in theirs if note not in self.run.notes)]
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a gate is given, and how it is evaluated."""
+
+    qrels: QrelsLike
+    run: RunLike
+    baseline: RunLike | None = None
+    run_name: str = "run"
+    min_relevance: float | None = None
+    queries: QuerySet | None = None
+    order: Order = "float32"
+    profile: str | Path | Profile | None = None
+
+    @property
+    def known(self) -> Profile | None:
+        """The profile."""
+        return None if self.profile is None else load_profile(self.profile)
+
+    def ask(
+        self,
+        conditions: Sequence[str | Condition],
+        serving: Mapping[str, Any] | None,
+        rules: Rules,
+        *,
+        allow_skipped: bool,
+    ) -> Asked:
+        """Find out what the conditions are about."""
+        named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
+        margins = None if self.baseline is None else named
+        return ask(conditions, self.known, serving, allow_skipped=allow_skipped, margins=margins)
+
+    def asked(self, conditions: Sequence[str | Condition], rules: Rules, serving: Mapping[str, Any] | None) -> Asked:
+        """Return the measures that conditions, margins and the profile name; figures do not matter."""
+        named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
+        return ask(conditions, self.known, serving, allow_skipped=True, margins=named)
+
+    def evaluated(self, asked: Asked, tell: Callable[[Sequence[str]], None]) -> Evaluated | None:
+        """Evaluate the run and the baseline; ``tell`` is called with the query ids before."""
+        if not asked.entries:
+            return None
+        qrels = as_qrels(self.qrels, subtopics=True)
+        tell(list(qrels))
+        profile = asked.profile(self.known, self.min_relevance)
+
+        def values(run: RunLike) -> Evaluation:
+            found = evaluate(
+                *(qrels, run),
+                profile=profile,
+                min_relevance=self.min_relevance,
+                queries=self.queries,
+                order=self.order,
+            )
+            met = next((note for note in found.notes if NEVER_MEET in note), None)
+            if met is not None:
+                raise InputError(f"nothing can be checked: {'' if run is source else 'baseline: '}{met}")
+            return found
+
+        source = _once(self.run)
+        found = Evaluated(values(source), Rankings(source, self.order))
+        if self.baseline is None:
+            return found
+        if isinstance(self.baseline, (str, PathLike)) and is_saved(self.baseline):
+            return replace(found, baseline=Baseline.load(self.baseline, found.run))
+        other = _once(self.baseline)
+        return replace(found, baseline=Baseline(values(other), Rankings(other, self.order)))
+
+
+def _once(run: RunLike) -> RunLike:
+    """Return a run that can be read again: a generator of rows cannot."""
+    return run if isinstance(run, (str, PathLike)) else as_run(run)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A gate at work."""
+
+    given: Input
+    asked: Asked
+    rules: Rules
+    serving: Mapping[str, Any]
+    segments: Groups | None
+    cluster: Groups | None
+    correction: Correction
+    options: Mapping[str, Any]
+
+    def done(self, tell: Callable[[str], None]) -> Gate:
+        """Evaluate, check, and say what was found."""
+        if self.correction not in CORRECTIONS:
+            raise ParamError(f"correction={self.correction!r} is not allowed; give one of {', '.join(CORRECTIONS)}")
+        found = self.given.evaluated(self.asked, lambda query_ids: self._warn(query_ids, tell))
+        checks: list[Check] = []
+        notes: list[str] = []
+        changes: dict[str, dict[str, tuple[float, float]]] = {}
+        unchanged: dict[str, int] = {}
+        if found is not None:
+            query_ids = list(dict.fromkeys(q for column in found.run.columns.values() for q in column))
+            units = None if self.cluster is None else clusters(query_ids, self.cluster)
+            groups = {} if self.segments is None else grouped(query_ids, self.segments)
+            checks += self._values(found, units, groups)
+            drops, few = self._drops(found, units, groups)
+            notes += [*found.notes, *few, *(cluster_notes(query_ids, units) if drops else ())]
+            checks += drops
+            changes, unchanged = _changes(found)
+        figures = [_figure_check(condition, self.serving) for condition in self.asked.figures]
+        skipped = [Check("figure", condition, "skipped", "no figure is given") for condition in self.asked.skipped]
+        checks = [
+            *[c for c in checks if c.kind == "value"],
+            *figures,
+            *skipped,
+            *[c for c in checks if c.kind != "value"],
+        ]
+        warnings = [f"{check.what} is undecided: {check.why}" for check in checks if _passes_undecided(check)]
+        name = None if self.given.baseline is None else self._baseline_name
+        return Gate(
+            *(self.given.run_name, tuple(checks), (*notes, *_worst(checks)), name, tuple(warnings)),
+            changes=changes,
+            unchanged=unchanged,
+            options=self.options,
+        )
+
+    @property
+    def _baseline_name(self) -> str:
+        baseline = self.given.baseline
+        return str(baseline) if isinstance(baseline, (str, PathLike)) else "baseline"
+
+    def _warn(self, query_ids: Sequence[str], tell: Callable[[str], None]) -> None:
+        """Say which margins cannot hold with so many queries, whatever the runs are."""
+        if self.given.baseline is None or self.rules.max_drop is None:
+            return
+        units = query_ids if self.cluster is None else set(map(clusters(query_ids, self.cluster), query_ids))
+        num = len(units)
+        what = counted_queries(num) if self.cluster is None else f"{num} clusters"
+        margins = sorted({margin for name in self.asked.entries if (margin := self.rules.margin(name))})
+        for margin in margins:
+            fewest = inference.fewest_units(margin, self.rules.alpha)
+            if num < fewest:
+                none = inference.drop(inference.units([0.0] * num), margin, alpha=self.rules.alpha).smallest_margin
+                smallest = "" if none is None else f"; the smallest margin that these could ever decide is {none:.4f}"
+                tell(
+                    f"{what} cannot show that a drop is below {margin:g}, whatever the run returns, unless it returns "
+                    f"what the baseline does: {fewest} are needed{smallest}"
+                )
+
+    def _values(self, found: Evaluated, units: Clusters | None, groups: Mapping[str, Sequence[str]]) -> list[Check]:
+        checks = []
+        for condition in self.asked.values:
+            measure = self.asked.entries[condition.name].measure
+            column = found.run.columns[measure]
+            span = span_of(measure, [column]) if is_mean(measure) else None
+            for segment, part in _parts(column, groups):
+                value = found.run.means[measure] if segment is None else aggregate(measure, list(part.values()))
+                check = value_check(condition, value, part, span, units, self.rules)
+                signature = str(found.run.signatures[measure])
+                checks.append(replace(check, segment=segment, signature=signature))
+        return checks
+
+    def _drops(
+        self, found: Evaluated, units: Clusters | None, groups: Mapping[str, Sequence[str]]
+    ) -> tuple[list[Check], list[str]]:
+        """Return the checks of all drops, and notes on those that no bound is safe for."""
+        baseline, rules = found.baseline, self.rules
+        checks: list[Check] = []
+        since: list[Check] = []
+        notes = []
+        for name, measure in self._dropping().items() if baseline is not None else ():
+            compared = [c for c in self._compared(name, measure, found, groups) if c.before.keys() & c.after.keys()]
+            if not compared or compared[0].segment is not None:
+                raise InputError(f"{name}: no query is in both the run and the baseline; nothing can be checked")
+            signature = str(found.run.signatures[measure])
+            for one in (replace(c, cluster_of=units) for c in compared):
+                margin = rules.margin(name)
+                checks.append(replace(one.check(0.0 if margin is None else margin, rules), signature=signature))
+                if one.segment is None and inference.one_sided_few(one.sample):
+                    notes.append(
+                        f"{name}: a few queries carry most of the change, all in one direction; below some 200 queries "
+                        "no bound is safe then: look at those queries"
+                    )
+            anchor = None if baseline is None else baseline.anchor.get(measure)
+            if anchor is not None and rules.max_drop_since_anchor is not None:
+                one = replace(compared[0], before=anchor, cluster_of=units, depth_identical="")
+                check = anchor_check(one.check(rules.max_drop_since_anchor, rules), rules.max_drop_since_anchor)
+                since.append(replace(check, signature=signature))
+        return decide_drops(checks, rules, CORRECTIONS[self.correction]) + since, notes
+
+    def _dropping(self) -> dict[str, Measure]:
+        """Return the measures whose drop is asked for, each once, by the first of its names."""
+        once: dict[Measure, str] = {}
+        for name, entry in self.asked.entries.items():
+            if self.rules.margin(name) is not None:
+                once.setdefault(entry.measure, name)
+        for measure, name in once.items():
+            if not is_mean(measure):
+                msg = f"{name} is no mean over queries, so a drop cannot be tested; name margins of others"
+                raise ParamError(f"{msg}: max_drop={{'nDCG@10': 0.02}} (--max-drop nDCG@10=0.02)")
+        return {name: measure for measure, name in once.items()}
+
+    def _compared(
+        self, name: str, measure: Measure, found: Evaluated, groups: Mapping[str, Sequence[str]]
+    ) -> list[Compared]:
+        if found.baseline is None:
+            return []
+        before, after = found.baseline.values.columns[measure], found.run.columns[measure]
+        depth = depth_of(measure, found.run.min_relevance, self.given.order)
+        same = "" if any(differences(before, after).values()) or before.keys() != after.keys() else "?"
+        if same:  # equal values are not enough
+            down = "" if depth is None else f" down to rank {depth}"
+            is_same = found.baseline.same_rankings(found.rankings, depth, list(after))
+            same = f"the rankings are identical{down}" if is_same else ""
+        span = span_of(measure, [before, after])
+        olds = dict(_parts(before, groups))
+        return [Compared(name, olds.get(g, {}), part, span, None, g, same) for g, part in _parts(after, groups)]
+
+
+def _parts(column: Values, groups: Mapping[str, Sequence[str]]) -> list[tuple[str | None, Values]]:
+    """Return the values of all queries, and those of every group that has some."""
+    parts = ((name, {q: column[q] for q in inside if q in column}) for name, inside in groups.items())
+    return [(None, column), *((name, part) for name, part in parts if part)]
+
+
+def _figure_check(condition: Condition, serving: Mapping[str, Any]) -> Check:
+    value = figure(condition, serving)
+    held = condition.holds(value)
+    why = "" if held else f"off by {abs(value - condition.bound):.4g}"
+    return Check("figure", condition, "holds" if held else "fails", why, value=value, exit_code=int(not held))
+
+
+def _passes_undecided(check: Check) -> bool:
+    return check.verdict == "undecided" and not check.exit_code
+
+
+def _changes(found: Evaluated) -> tuple[dict[str, dict[str, tuple[float, float]]], dict[str, int]]:
+    changes: dict[str, dict[str, tuple[float, float]]] = {}
+    unchanged = {}
+    for measure, label in found.run.labels.items() if found.baseline is not None else ():
+        before, after = found.baseline.values.columns[measure], found.run.columns[measure]  # type: ignore[union-attr]  # has one
+        moved = differences(before, after)
+        changes[label] = {q: (before[q], after[q]) for q, change in moved.items() if change}
+        unchanged[label] = len(moved) - len(changes[label])
+    return changes, unchanged
+
+
+def _worst(checks: Sequence[Check]) -> list[str]:
+    """Name the worst segment of every condition that was asked of segments."""
+    by_condition: dict[tuple[str, Condition], list[Check]] = {}
+    for check in checks:
+        if check.segment is not None:
+            by_condition.setdefault((check.kind, check.condition), []).append(check)
+    said = []
+    for (kind, condition), parts in by_condition.items():
+        if kind == "drop":
+            worst = max(parts, key=lambda check: (check.drop or 0.0, check.segment))
+            found = f"a drop of {worst.drop:.4f}"
+        else:
+            turn = -1 if condition.operator in ("<", "<=") else 1
+            worst = min(parts, key=lambda check: (turn * (check.value or 0.0), check.segment))
+            found = f"{worst.value:.4f}"
+        named = f"{condition.name} {kind}" if kind == "drop" else str(condition)
+        n = counted_queries(worst.n or 0)
+        said.append(f"worst segment of {named}: {worst.segment}, {found} ({n}; {worst.verdict})")
+    return said
