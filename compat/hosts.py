@@ -161,7 +161,7 @@ def _by_large_files(left_out: str) -> Callable[[Sequence[Measure], Grid, Grid], 
 
 
 def by_shell(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
-    """The command line on CSV files, which can hold every id; they have no place for a query without judgements."""
+    """Call the command line on CSV files, which hold every id, but no query without judgements."""
     cli = import_module("permed_measures.cli")
     values: Values = {m: {query_id: 0.0 for query_id, grades in qrels.items() if not grades} for m in measures}
     by_name = {str(measure): measure for measure in measures}

@@ -24,7 +24,7 @@ def _files(incomplete: str) -> list[CompletionItem]:
     return [_file(incomplete)]
 
 
-# bash forgets what stands before a file
+# bash forgets what comes before a file
 def _profiles(incomplete: str) -> list[CompletionItem]:
     return [_file(incomplete), *_starting(PROFILES, incomplete)]
 
@@ -34,7 +34,7 @@ def _groups(incomplete: str) -> list[CompletionItem]:
 
 
 def _measures(incomplete: str) -> list[CompletionItem]:
-    before, space, _ = incomplete.rpartition(" ")  # several may stand in quotes
+    before, space, _ = incomplete.rpartition(" ")  # there may be several in quotes
     return _starting([before + space + name for name in sorted(set(known_names()))], incomplete)
 
 
@@ -59,7 +59,7 @@ class _Completed(click.types.StringParamType):
         self.complete = complete
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002  (click's signature)
-        """Return what may stand there."""
+        """Return what may be written there."""
         return self.complete(incomplete)
 
 

@@ -109,12 +109,12 @@ def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]
     return with_options
 
 
-def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what stands there)
+def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what is read from it)
     """Return the qrels, or their path where the content tells the format."""
     return path if _is_told(path, form) else read_qrels(path, form)
 
 
-def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (likewise)
+def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (as above)
     """Return the run, or its path where the content tells the format: a large file is then read as fast as can be."""
     return path if _is_told(path, form) else read_run(path, form)
 

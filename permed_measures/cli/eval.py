@@ -221,7 +221,7 @@ def _long(found: dict[str, Evaluation], *, by_query: bool) -> Table:
 
 
 def _definitions(evaluation: Evaluation) -> list[str]:
-    """Return what stands behind each name that is not the measure's own."""
+    """Return the meaning of each name that is not the measure's own."""
     renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
     if not renamed:
         return []

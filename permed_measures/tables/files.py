@@ -31,7 +31,7 @@ from permed_measures.tables.sessions import Session
 def evaluate_files(  # noqa: PLR0913  (the options of the command)
     session: Session,
     qrels: Any,  # noqa: ANN401  (a path, or anything that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    run: Any,  # noqa: ANN401  (as above)
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,
