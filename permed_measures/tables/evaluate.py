@@ -131,9 +131,9 @@ class Pipeline:
         row_order: str | None = None,
         qrels_columns: tuple[str, str, str] | None = None,
         run_columns: tuple[str, str, str] | None = None,
-        places: Mapping[str, str] | None = None,
+        named: Mapping[str, str] | None = None,
     ) -> Pipeline:
-        """Understand what :func:`evaluate_tables` is given; ``places`` is what messages call the two tables."""
+        """Understand what :func:`evaluate_tables` is given; ``named`` is what messages call the two tables."""
         check_choice("duplicates", duplicates, DUPLICATES)
         check_choice("nan_scores", nan_scores, NAN_SCORES)
         labels, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
@@ -142,7 +142,7 @@ class Pipeline:
             msg = f"row_order={row_order!r} is for duplicates='first'; duplicates={duplicates!r} asks for no order"
             raise ParamError(msg)
         in_order = duplicates == "first"
-        named = places or {}
+        named = named or {}
         ordered: dict[str, Any] = {"row_order": row_order, "in_order": in_order}
         judged = as_table(qrels, "qrels", qrels_columns, place=named.get("qrels"), **ordered)
         returned = as_table(run, "run", run_columns, place=named.get("run"), **ordered)

@@ -43,14 +43,14 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
     by_query: bool = False,
-    places: Mapping[str, str] | None = None,
+    named: Mapping[str, str] | None = None,
 ) -> Evaluation:
     """Evaluate; values of single queries leave the engine only where they are asked for.
 
-    ``places`` says where qrels and run came from, where they are no paths any more.
+    ``named`` says where qrels and run came from, where they are no paths any more.
     """
     given = {"qrels": qrels, "run": run}
-    named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(places or {})
+    named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(named or {})
     judged, returned = _table(session, qrels, "relevance"), _table(session, run, "score")
     with session.blaming(*named.values(), also=(NarwhalsError,)):
         pipeline = Pipeline.of(
@@ -65,13 +65,13 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
             nan_scores=nan_scores,
             qrels_columns=qrels_columns,
             run_columns=run_columns,
-            places=named,
+            named=named,
         )
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
         facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
         pipeline.facts = facts
-        check(facts, settled=pipeline.settled, places=named)
+        check(facts, settled=pipeline.settled, named=named)
         _check_grades(pipeline, named["qrels"])
         ties = pipeline.ties(depth, whole_run=whole_run)
         return _evaluation(pipeline, facts, ties, named["run"], by_query=by_query)

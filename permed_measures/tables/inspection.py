@@ -259,10 +259,10 @@ def _fault(table: InputTable, name: str, count: int, rows: nw.LazyFrame[Any]) ->
 
 
 def check(
-    facts: TableFacts, *, settled: Collection[tuple[str, str]] = (), places: Mapping[str, str] | None = None
+    facts: TableFacts, *, settled: Collection[tuple[str, str]] = (), named: Mapping[str, str] | None = None
 ) -> None:
     """Raise InputError where the values would be wrong; ``settled`` are tables and kinds of fault dealt with."""
-    named = places or {}
+    named = named or {}
     faults = [f"{named.get(f.table, f.table)}: {f.text}" for f in facts.faults if (f.table, f.kind) not in settled]
     if faults:
         raise InputError("\n".join(faults))
