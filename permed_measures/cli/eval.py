@@ -11,21 +11,12 @@ from typing import Any
 import click
 
 from permed_measures import tables
-from permed_measures.cli._formats import (
-    PARQUET,
-    column_options,
-    form_for,
-    format_options,
-    order_option,
-    qrels_in,
-    report_options,
-    run_in,
-)
+from permed_measures.cli import _formats
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
-from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
+from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Table, Value, of_table
 from permed_measures.render.progress import progress
@@ -42,15 +33,14 @@ _LONG_WORK = 32 << 20
 @click.command(short_help="Evaluate runs: one row per run.")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]")
-@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
-@click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
+@_formats.measures_options
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
 @click.option("-p", "--places", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals.")
-@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
-@click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
-@order_option
-@format_options
-@column_options("Columns of parquet: query, document, number.  [default: the usual names]")
+@_formats.relevance_option
+@_formats.queries_option
+@_formats.order_option
+@_formats.format_options
+@_formats.column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
 @click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
 @click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
@@ -58,7 +48,7 @@ _LONG_WORK = 32 << 20
 @click.option(
     "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
 )
-@report_options
+@_formats.report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -97,11 +87,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     if not measures and profile is None:
         profile = "permed"
-    form = form_for(output, form)
+    form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
     found: dict[str, Evaluation] = {}
-    judged: Any = qrels_in(qrels, qrels_format)
+    judged: Any = _formats.qrels_in(qrels, qrels_format)
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     with ExitStack() as opening:
@@ -114,7 +104,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         for name, path in _named(runs).items():
             if engine is not None:
                 options["named"] = {"qrels": qrels, "run": path}
-            found[name] = one(judged, run_in(path, run_format), list(measures) or None, **options)
+            found[name] = one(judged, _formats.run_in(path, run_format), list(measures) or None, **options)
             step(name, len(found) / len(runs))
     shown = _rendered(found, form, by_query=by_query, places=places)
     write_or_print(output, shown)
@@ -128,7 +118,7 @@ def _engine_for(
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-    if engine is None and run_format in (None, PARQUET):
+    if engine is None and run_format in (None, _formats.PARQUET):
         datasets = any(is_parquet(path) and not Path(path).is_file() for path in paths)
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
     if given and engine is None:
