@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
@@ -157,6 +160,29 @@ def _by_large_files(left_out: str) -> Callable[[Sequence[Measure], Grid, Grid], 
     return compute
 
 
+def by_shell(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """Call the command line on CSV files, which hold every id, but no query without judgements."""
+    cli = import_module("permed_measures.cli")
+    values: Values = {m: {query_id: 0.0 for query_id, grades in qrels.items() if not grades} for m in measures}
+    by_name = {str(measure): measure for measure in measures}
+    with TemporaryDirectory() as folder:
+        for name, heads, grid in (("qrels", "query_id,doc_id,relevance", qrels), ("run", "query_id,doc_id,score", run)):
+            with Path(folder, f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows(
+                    [heads.split(","), *((q, d, repr(number)) for q, row in grid.items() for d, number in row.items())]
+                )
+        asked = [word for name in by_name for word in ("-m", name)]
+        with suppress(SystemExit), redirect_stderr(StringIO()) as told:  # notes
+            cli.main(["eval", f"{folder}/qrels.csv", f"{folder}/run.csv", *asked, "-q", "-o", f"{folder}/values.jsonl"])
+        found = Path(folder, "values.jsonl")
+        assert found.exists(), told.getvalue()
+        for line in found.read_text(encoding="utf-8").splitlines():
+            value = json.loads(line)
+            if value["query_id"] in qrels:  # else the mean
+                values[by_name[value["measure"]]][value["query_id"]] = value["value"]
+    return values
+
+
 def _trec_lines(qrels: Grid, run: Grid) -> Iterator[str]:
     for query_id, scores in run.items():
         if query_id in qrels:  # ids of others may hold a space
@@ -188,6 +214,7 @@ HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
     "explain": by_explain,
     "large_numpy": _by_large_files("_by_engine"),
     "large_duckdb": _by_large_files("_top_of_trec"),
+    "shell": by_shell,
 }
 
 _NEEDED = {
@@ -195,6 +222,7 @@ _NEEDED = {
     "tables_polars": ("narwhals", "polars"),
     "tables_duckdb": ("narwhals", "duckdb"),
     "large_duckdb": ("duckdb",),
+    "shell": ("click",),
 }
 
 

@@ -41,7 +41,7 @@ class Mutation:
         path = package / self.file
         text = path.read_text(encoding="utf-8")
         if text.count(self.old) != 1:
-            msg = f"mutation {self.name!r}: {self.old!r} stands {text.count(self.old)} times in {self.file}, not once"
+            msg = f"mutation {self.name!r}: {self.old!r} occurs {text.count(self.old)} times in {self.file}, not once"
             raise ValueError(msg)
         path.write_text(text.replace(self.old, self.new), encoding="utf-8")
         for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):

@@ -17,8 +17,8 @@ from permed_measures.errors import HostError, InputError, ParamError, visible
 
 WRONG, FAULT, INTERRUPTED = 2, 4, 130
 
-_WANTING = ("out of memory", "cannot allocate memory", "failed to map segment", "can't start new thread")
-"""What Python, the system and DuckDB say when memory or threads are at an end."""
+_EXHAUSTED = ("out of memory", "cannot allocate memory", "failed to map segment", "can't start new thread")
+"""What Python, the system and DuckDB say when memory or threads run out."""
 
 
 def end(error: BaseException) -> int:
@@ -32,9 +32,9 @@ def end(error: BaseException) -> int:
     if isinstance(error, (InputError, ParamError, HostError)):
         say(f"permed-measures: {error}\n")
         return WRONG
-    if _is_wanting(error):
+    if _is_exhausted(error):
         say(
-            f"permed-measures: memory or threads are at an end ({type(error).__name__}: {error}); raise the limits "
+            f"permed-measures: memory or threads ran out ({type(error).__name__}: {error}); raise the limits "
             "(ulimit -v, ulimit -u, those of a container), or evaluate less at once\n"
         )
         return WRONG
@@ -61,10 +61,10 @@ def drop_output(stream: IO[str] | None = None) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
-def _is_wanting(error: BaseException | None) -> bool:
-    """Whether memory or threads were at an end, here or where the error comes from."""
+def _is_exhausted(error: BaseException | None) -> bool:
+    """Whether memory or threads ran out, here or where the error comes from."""
     while error is not None:
-        if isinstance(error, MemoryError) or any(words in str(error).lower() for words in _WANTING):
+        if isinstance(error, MemoryError) or any(words in str(error).lower() for words in _EXHAUSTED):
             return True
         error = error.__cause__ or error.__context__
     return False
@@ -72,8 +72,8 @@ def _is_wanting(error: BaseException | None) -> bool:
 
 def _report(error: BaseException) -> None:
     import platform  # noqa: PLC0415  (only for a fault)
-    import shlex  # noqa: PLC0415  (likewise)
-    import traceback  # noqa: PLC0415  (likewise)
+    import shlex  # noqa: PLC0415  (as above)
+    import traceback  # noqa: PLC0415  (as above)
 
     version = getattr(sys.modules.get("permed_measures"), "__version__", "of unknown version")
     say("".join(traceback.format_exception(type(error), error, error.__traceback__)))

@@ -168,7 +168,7 @@ def _grades(query_id: str, judged: Any) -> Mapping[str, float]:  # noqa: ANN401 
             raise InputError(msg)
         check_ids(judged, query_id)
         if len(set(judged)) != len(judged):
-            msg = f"qrels, query {query_id!r}: a document stands twice in the list of relevant documents"
+            msg = f"qrels, query {query_id!r}: a document occurs twice in the list of relevant documents"
             raise InputError(msg)
         judged = dict.fromkeys(judged, 1)
     check_ids(judged, query_id)

@@ -66,7 +66,7 @@ class Profile:
             if again is not None:
                 same = {written(entry.measure) for entry in self.entries if str(entry.measure) == again}
                 hint = f" ({' and '.join(sorted(same))} are one, unless each has another rel)" if len(same) > 1 else ""
-                msg = f"profile {self.name!r}: the {what} {again!r} stands twice; each stands once{hint}"
+                msg = f"profile {self.name!r}: the {what} {again!r} occurs twice; each may occur once{hint}"
                 raise ParamError(msg)
         object.__setattr__(self, "measures", tuple(entry.measure for entry in self.entries))
 
@@ -92,7 +92,7 @@ def toml_text(text: str) -> str:
     """Write a text as TOML has it."""
     import json  # noqa: PLC0415  (only for those who write profiles)
 
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")  # JSON lets DEL stand, TOML does not
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")  # JSON allows DEL, TOML does not
 
 
 def _entries(*entries: tuple[str, str], queries: QuerySet = "qrels") -> tuple[Entry, ...]:

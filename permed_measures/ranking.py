@@ -1,6 +1,6 @@
 """The only order of documents, and the only tie rule, of this package.
 
-A measure never sees a run. It sees a :class:`Ranking`: where the judged documents of one query stand in its list, which
+A measure never sees a run. It sees a :class:`Ranking`: the ranks of the judged documents in one query's list, which
 documents are judged at all, and how long the list is. :func:`rank` makes one from scores, :func:`rank_list` from a list
 that is already in order.
 """
@@ -254,7 +254,7 @@ def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> 
     if len(places) != len(doc_ids):
         seen: set[str] = set()
         again = next(doc_id for doc_id in doc_ids if doc_id in seen or seen.add(doc_id))  # type: ignore[func-returns-value]  # set.add returns None
-        msg = f"query {query_id!r}: document {again!r} stands twice in the list; a document is returned once"
+        msg = f"query {query_id!r}: document {again!r} occurs twice in the list; a document is returned once"
         raise InputError(msg)
     ranked = sorted((places[doc_id], grade) for doc_id, grade in grades.items() if doc_id in places)
     return Ranking(ranked, judged=grades.values(), num_ret=len(places))

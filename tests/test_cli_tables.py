@@ -89,7 +89,7 @@ def test_columns_are_three_and_of_tables(files, tmp_path, capsys):
     assert "--run-columns is for runs in an engine" in capsys.readouterr().err
 
 
-def test_parquet_is_evaluated_in_duckdb_by_itself(files, capsys, monkeypatch):
+def test_a_parquet_file_is_read_as_other_files_are_and_more_goes_to_duckdb(files, corpus, capsys, monkeypatch):
     asked = []
     real = opened
 
@@ -98,11 +98,12 @@ def test_parquet_is_evaluated_in_duckdb_by_itself(files, capsys, monkeypatch):
         return real(engine, **options)
 
     monkeypatch.setattr("permed_measures.cli.eval.opened", spy)
-    means(capsys, files / "qrels.parquet", files / "run.parquet")
-    assert asked == ["duckdb"]
-    # a measure without an expression is computed all the same, by the reader and pytrec_eval
-    assert main(["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "Bpref"]) == 0
-    assert asked == ["duckdb"]
+    qrels, run = files / "qrels.parquet", files / "run.parquet"
+    assert means(capsys, qrels, run) == expected(corpus)
+    assert asked == []
+    for more in ([files / "r*.parquet"], [run, "--memory-limit", "200MB"], [run, "--duplicates", "max"]):
+        assert means(capsys, qrels, *more) == expected(corpus)
+    assert asked == ["duckdb"] * 3
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
@@ -183,15 +184,16 @@ def test_notes_are_those_of_evaluate(files, capsys):
     [
         (("qrels.parquet", "absent/*.parquet"), "absent/*.parquet: no file matches"),
         (("qrels.parquet", "empty"), "empty: the folder holds no .parquet file"),
-        (("qrels.parquet", "broken.parquet"), "broken.parquet: duckdb cannot evaluate it"),
+        (("qrels.parquet", "broken.parquet"), "broken.parquet: not readable as parquet"),
+        (("qrels.parquet", "broken.parquet", "--engine", "duckdb"), "broken.parquet: duckdb cannot evaluate it"),
         (("qrels.parquet", "broken.parquet", "--engine", "polars"), "broken.parquet: polars cannot evaluate it"),
-        (("broken.parquet", "run.parquet"), ": broken.parquet: duckdb cannot evaluate it"),
+        (("broken.parquet", "run.parquet", "--engine", "duckdb"), ": broken.parquet: duckdb cannot evaluate it"),
         (("broken.parquet", "run.parquet", "--engine", "polars"), ": broken.parquet: polars cannot evaluate it"),
         (("qrels.parquet", "run.parquet", "--memory-limit", "99999999999TB"), "is more memory than can be addressed"),
         (("three.json", "run.parquet", "--engine", "duckdb"), "three.json: query 'q', document 'a': grade 3 is above"),
         (("qrels.json", "run.parquet", "--queries", "both", "--engine", "polars"), "run.parquet: no query to evaluate"),
         (
-            ("qrels.parquet", "twice.parquet"),
+            ("qrels.parquet", "twice.parquet", "--engine", "duckdb"),
             "twice.parquet: 1 duplicates (query 'q', document 'a'); keep one row each",
         ),
         (("qrels.parquet", "run.parquet", "--engine", "polars", "--memory-limit", "1GB"), "Polars has no memory limit"),
@@ -244,16 +246,17 @@ def test_a_row_without_a_query_is_an_error_even_where_nobody_judged_it(files, ca
     table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
     rows = {"query_id": ["q", None, ""], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
     pl.DataFrame(rows).write_parquet(files / "run.parquet")
-    assert (
-        main(["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "P@1", "--queries", "run"]) == 2
-    )
+    arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "P@1", "--queries", "run"]
+    assert main([*arguments, "--engine", "duckdb"]) == 2
     assert "run.parquet: 2 empty ids" in capsys.readouterr().err
+    assert main(arguments) == 2
+    assert "run.parquet: row 2: an empty id (query None, document 'b')" in capsys.readouterr().err
 
 
 def test_no_query_to_evaluate_is_an_error(files, capsys):
     table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
     table_of({"p": {"a": 1.0}}, "score").write_parquet(files / "run.parquet")
-    for options in ([], ["-q"]):
+    for options in (["--engine", "duckdb"], ["--engine", "duckdb", "-q"]):
         arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "P@1", "--queries", "both"]
         assert main([*arguments, *options]) == 2
         assert "no query to evaluate: the qrels hold 1 queries, 1 of them are not in the run" in capsys.readouterr().err
@@ -262,14 +265,14 @@ def test_no_query_to_evaluate_is_an_error(files, capsys):
 def test_the_qrels_are_named_where_they_are_at_fault(files, capsys):
     table_of({"q": {"a": 3}}, "relevance").write_parquet(files / "qrels.parquet")
     table_of({"q": {"a": 1.0}}, "score").write_parquet(files / "run.parquet")
-    assert main(["eval", str(files / "qrels.parquet"), str(files / "run.parquet")]) == 2
+    assert main(["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "--engine", "duckdb"]) == 2
     told = capsys.readouterr().err
     assert "qrels.parquet: query 'q', document 'a': grade 3 is above max_rel=2" in told
     assert "in the shell write -m 'GWAP(max_rel=3)@10'" in told
 
 
 def test_spark_writes_folders_called_parquet(files, capsys):
-    """Its files are within, and stand there once; what starts with _ or . is not data."""
+    """Its files are within, each once; what starts with _ or . is not data."""
     table_of({"q": {"a": 1}}, "relevance").write_parquet(files / "qrels.parquet")
     folder = files / "runs" / "bm25.parquet"
     folder.mkdir(parents=True)
@@ -318,7 +321,7 @@ def test_a_query_that_a_folder_is_named_for_is_text(files, engine):
 
 @pytest.mark.parametrize("options", [[], ["--engine", "polars"], ["-m", "Bpref"]], ids=str)
 def test_a_folder_does_not_replace_the_column_of_a_file(files, capsys, options):
-    """Without the folder, b is below a; with its score for both, b would stand first. Bpref is for the plain reader."""
+    """Without the folder, b is below a; with its score for both, b would be first. Bpref is for the plain reader."""
     folder = files / "score=7" / "day=1"
     folder.mkdir(parents=True)
     table_of({"q": {"a": 1, "b": 0}}, "relevance").write_parquet(files / "qrels.parquet")
@@ -408,8 +411,11 @@ def test_nan_scores_are_left_out_or_last(files, capsys):
     rows = {"query_id": ["q"] * 2, "doc_id": ["a", "b"], "score": [float("nan"), 2.0]}
     pl.DataFrame(rows).write_parquet(files / "run.parquet")
     arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "RR", "--format", "json"]
-    assert main(arguments) == 2
+    assert main([*arguments, "--nan-scores", "error"]) == 2
     assert "1 NaN scores (query 'q', document 'a')" in capsys.readouterr().err
+    assert main(arguments) == 2
+    told = "row 1: query 'q', document 'a': the score is nan; in the shell --nan-scores drop or last decides otherwise"
+    assert told in capsys.readouterr().err
     for choice, value in (("drop", 0.0), ("last", 0.5)):
         assert main([*arguments, "--nan-scores", choice]) == 0
         out, err = capsys.readouterr()

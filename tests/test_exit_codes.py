@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -211,7 +213,7 @@ def test_a_repeated_key_in_a_broken_json_file_is_a_message(tool, text):
     code, _, err = tool("eval", "qrels.txt", "run.json")
     assert code == 2
     assert err.startswith("permed-measures: run.json:")
-    assert "the key 'a' stands twice" in err or "not JSON" in err
+    assert "the key 'a' occurs twice" in err or "not JSON" in err
 
 
 def test_a_measure_is_read_without_warnings(tool):
@@ -231,6 +233,20 @@ def test_a_measure_is_read_without_warnings(tool):
 
 MANY = 4000
 """Queries: their values are more than a write that is cut short takes."""
+
+
+def test_the_streams_of_a_caller_stay_open_and_as_they_were(tool, tmp_path, monkeypatch):
+    with (tmp_path / "out.txt").open("wb", buffering=0) as raw:
+        stream = TextIOWrapper(raw, "ascii", write_through=True)  # as pytest's and -u's: no buffer below
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert tool("eval", "qrels.txt", "a.run", "-m", "P@1")[0] == 0
+        assert sys.stdout is stream
+        assert stream.errors == "strict"
+        gc.collect()
+        stream.write("still open\n")
+    assert (tmp_path / "out.txt").read_text().splitlines()[2:] == ["a    1.0000", "still open"]
+
+
 UNBUFFERED = {**ENVIRONMENT, "PYTHONUNBUFFERED": "1"}
 WRITING = {
     "eval": ("eval", "many.txt", "a.run", "-m", "P@1", "-q", "--format", "csv"),

@@ -176,7 +176,7 @@ def test_two_that_nothing_parts_are_one():
 def test_a_profile_says_which_two_are_one(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text('[[measures]]\nmeasure = "AP"\nname = "a"\n[[measures]]\nmeasure = "AP(rel=1)"\nname = "b"\n')
-    with pytest.raises(ValueError, match=r"'AP' stands twice; .*AP and AP\(rel=1\) are one"):
+    with pytest.raises(ValueError, match=r"'AP' occurs twice; .*AP and AP\(rel=1\) are one"):
         load_profile(path)
 
 

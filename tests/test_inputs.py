@@ -155,7 +155,7 @@ def test_a_document_twice():
     twice = [Qrel("q", "a", 1), Qrel("q", "b", 1), Qrel("q", "a", 2)]
     with pytest.raises(InputError, match=r"qrels, row 3: query 'q', document 'a' occurs before"):
         as_qrels(twice)
-    with pytest.raises(InputError, match="stands twice"):
+    with pytest.raises(InputError, match="occurs twice"):
         as_qrels({"q": ["a", "a"]})
 
 

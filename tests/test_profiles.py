@@ -134,7 +134,7 @@ def test_a_profile_from_a_file(tmp_path):
         ("[[measures]]\nmeasure = 'GWPA@1'", "mine.toml: unknown measure 'GWPA@1'"),
         ("[[measures]]\nmeasure = 'P@1'\nquery = 'run'", r"has no key 'query'. Did you mean queries\?"),
         ("[[measures]]\nmeasure = 'P@1'\nqueries = 'all'", "queries='all' is not allowed"),
-        ("[[measures]]\nmeasure = 'P@1'\n[[measures]]\nmeasure = 'P_1'", "'P@1' stands twice"),
+        ("[[measures]]\nmeasure = 'P@1'\n[[measures]]\nmeasure = 'P_1'", "'P@1' occurs twice"),
         ("measures = []", "has no measures"),
         ("targets = 3\n[[measures]]\nmeasure = 'P@1'", r"mine.toml: a target is a \[\[targets\]\] table"),
         ("[[measures]]\nmeasure = 'P@1'\n[[targets]]\nname = 'P@1'", "needs name = .* and target = a number"),

@@ -338,7 +338,7 @@ def test_runs_in_every_shape():
         ({"q1": {"a": float("nan")}}, "document 'a': the score is NaN"),
         ({"q1": {"a": "0.5"}}, "a score is a number"),
         ({"q1": {1: 0.5}}, "ids are strings"),
-        ({"q1": ["a", "a"]}, "stands twice"),
+        ({"q1": ["a", "a"]}, "occurs twice"),
         ({"q1": {"\ud800": 0.5}}, "not text that pytrec_eval can take"),
         ({"q1": {"a\0b": 0.5}}, "not text that pytrec_eval can take"),
         ({"q1": 5}, "neither a dict of scores nor a list"),

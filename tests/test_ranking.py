@@ -176,7 +176,7 @@ def test_a_list_is_taken_in_its_order():
 
 
 def test_a_document_stands_once_in_a_list():
-    with pytest.raises(InputError, match="query 'q': document 'a' stands twice"):
+    with pytest.raises(InputError, match="query 'q': document 'a' occurs twice"):
         rank_list(["a", "b", "a"], {}, query_id="q")
 
 

@@ -464,7 +464,7 @@ def test_ties_are_in_our_order(ranx):
     [
         (ranx_run, {}, "the run holds no query"),
         (ranx_run, {"q": {"a": float("nan")}}, "the score is NaN"),
-        (ranx_run, {"q": ["a", "a"]}, "stands twice"),
+        (ranx_run, {"q": ["a", "a"]}, "occurs twice"),
         (ranx_run, {"q": {1: 1.0}}, "ids are strings"),
         (ranx_qrels, {}, "no judgement"),
         (ranx_qrels, {"q": {}}, "no judgement"),

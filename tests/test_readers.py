@@ -158,7 +158,7 @@ FAULTS = {
     "no grade": ("qrels", b"q1 0 dx good\n", "the grade 'good' is not a finite number"),
     "1_0 as a grade": ("qrels", b"q1 0 dx 1_0\n", "the grade '1_0' is not a finite number"),
     "infinite grade": ("qrels", b"q1 0 dx inf\n", "the grade 'inf' is not a finite number"),
-    "repeated": ("run", b"q1 Q0 d7 1 0.5 t\n", "query 'q1', document 'd7' stands in line 7 already"),
+    "repeated": ("run", b"q1 Q0 d7 1 0.5 t\n", "query 'q1', document 'd7' occurs in line 7 already"),
     "not UTF-8": ("run", b"q1 Q0 d\xff 1 0.5 t\n", "not UTF-8: byte 0xff"),
     "NUL": ("run", b"q1 Q0 d\0 1 0.5 t\n", "a NUL character"),
 }
@@ -196,7 +196,7 @@ OTHER_FAULTS = {
     "jsonl: not JSON": ("run", b'{"query_id": "a", "results": []}\n{"query_id": \n', 2, "not JSON (Expecting value"),
     "jsonl: no key": ("run", b'{"query_id": "a", "relevant_texts": []}\n', 1, "no key 'ranked_results' nor 'results'"),
     "jsonl: no query": ("qrels", b'{"query_id": "", "relevant_texts": []}', 1, "an empty query_id"),
-    "jsonl: twice": ("run", b'{"query_id": "a", "results": ["x", "x"]}\n', 1, "text 'x' stands twice in 'results'"),
+    "jsonl: twice": ("run", b'{"query_id": "a", "results": ["x", "x"]}\n', 1, "text 'x' occurs twice in 'results'"),
     "jsonl: query twice": ("run", b'{"query_id": 1, "results": []}\n{"query_id": "1", "results": []}', 2, "query '1' "),
     "jsonl: bad id": ("run", b'{"query_id": 1, "results": [null]}', 1, "the text_id None is a JSON null"),
     "jsonl: no grade": ("qrels", b'{"query_id": 1, "relevant_texts": [{"text_id": "a"}]}', 1, "has none of the keys"),
@@ -223,10 +223,10 @@ OTHER_FAULTS = {
         "run",
         b'{"x": {"x": 1},\n"a": {"y": {}, "x": 1,\n"x": 2},\n"x": {}}',
         3,
-        "the key 'x' stands twice in one JSON object",
+        "the key 'x' occurs twice in one JSON object",
     ),
-    "json: query twice": ("run", b'{"a": {"x": 1}, "b": {"a": 1},\n "a" : {}}', 2, "the key 'a' stands twice"),
-    "json: key twice, deep": ("run", b'{"a": {"x": {"y": 1, "y": 2}}}', None, "the key 'y' stands twice"),
+    "json: query twice": ("run", b'{"a": {"x": 1}, "b": {"a": 1},\n "a" : {}}', 2, "the key 'a' occurs twice"),
+    "json: key twice, deep": ("run", b'{"a": {"x": {"y": 1, "y": 2}}}', None, "the key 'y' occurs twice"),
     "json: number": ("run", b'{"a": {"x": 1},\n\n"b": 5}', 3, "query 'b': a JSON number, expected an object"),
     "json: NaN": ("run", b'{"a":\n{"x": NaN}}', 2, "query 'a': document 'x': the score is NaN"),
     "json: score": ("run", b'{"a": {"x": 1, "y": [{}]},\n"b": {}}', 1, "document 'y': the score [{}] is not a number"),
@@ -236,7 +236,7 @@ OTHER_FAULTS = {
         3,
         "document 'y': the grade None",
     ),
-    "json: list": ("run", b'{"a": {"x": 1},\n"b": ["x",\n"x"]}', 2, "document 'x' stands twice in the list"),
+    "json: list": ("run", b'{"a": {"x": 1},\n"b": ["x",\n"x"]}', 2, "document 'x' occurs twice in the list"),
     "json: no UTF-8": ("run", b'{"a":\n{"\xff": 1}}', 2, "not UTF-8: byte 0xff"),
     "beir: fields": ("qrels", b"query-id\tcorpus-id\tscore\na\tb\n", 2, "2 fields, a line has 3, separated by tabs"),
     "beir: empty": ("qrels", b"query-id\tcorpus-id\tscore\n\tb\t1\n", 2, "an empty id"),
@@ -495,12 +495,12 @@ def test_the_wrong_line_of_a_large_run_is_found_without_keeping_the_run(file, mo
             rankings(path, {"q1": {"d1": 1}}, depth, large=0)
     twice = file(b"".join([*lines, b"q500 Q0 d 1 1.5 t\nq500 Q0 d 1 0.5 t\n"]))
     for depth in (10, None):
-        with pytest.raises(InputError, match=r":50002: query 'q500', document 'd' stands in line 50001 already"):
+        with pytest.raises(InputError, match=r":50002: query 'q500', document 'd' occurs in line 50001 already"):
             rankings(twice, {"q1": {"d1": 1}}, depth, large=0)
     apart = file(b"".join([*lines, b"q0 Q0 d1 1 1.5 t\n"]))  # its query is in another block
     monkeypatch.setattr("permed_measures.files.blocks._BLOCK", 1 << 12)
     for depth in (10, None):
-        with pytest.raises(InputError, match=r":50001: query 'q0', document 'd1' stands in line 2 already"):
+        with pytest.raises(InputError, match=r":50001: query 'q0', document 'd1' occurs in line 2 already"):
             rankings(apart, {"q1": {"d1": 1}}, depth, large=0)
 
 

@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from mmap import mmap
 from pkgutil import iter_modules
 
@@ -53,11 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here multiplies large matrices
         sys.meta_path.insert(0, _Room())
     given = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        _mend_streams()
-        sys.exit(_run(given))
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (what nobody expected has an exit code of its own)
-        sys.exit(end(error))
+    with _mended_streams():
+        try:
+            sys.exit(_run(given))
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (what nobody expected has an exit code of its own)
+            sys.exit(end(error))
 
 
 @contextmanager
@@ -70,17 +70,26 @@ def verdict_shown() -> Iterator[None]:
         drop_output()
 
 
-def _mend_streams() -> None:
+@contextmanager
+def _mended_streams() -> Iterator[None]:
     """Let a tool that was started without output or errors (>&-) write to nowhere, and let no write stop halfway."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  (for the life of the tool)
-        elif isinstance(getattr(stream, "buffer", None), io.RawIOBase):  # PYTHONUNBUFFERED: a short write is no error
-            whole = io.BufferedWriter(stream.buffer)
-            setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, stream.errors, line_buffering=True))
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # of a file's name, or where output is not UTF-8
+    with ExitStack() as undo:  # the streams are a caller's, where Python calls this
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            undo.callback(setattr, sys, name, stream)
+            if stream is None:
+                setattr(sys, name, undo.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: PTH123  (pathlib is slow to load)
+            elif isinstance(
+                getattr(stream, "buffer", None), io.RawIOBase
+            ):  # PYTHONUNBUFFERED: a short write is no error
+                whole = io.BufferedWriter(stream.buffer)
+                setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, stream.errors, line_buffering=True))
+                undo.callback(whole.detach)  # or the caller's stream would be closed with it
+                undo.callback(getattr(sys, name).detach)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            undo.callback(sys.stdout.reconfigure, errors=sys.stdout.errors)
+            sys.stdout.reconfigure(errors="backslashreplace")  # of a file's name, or where output is not UTF-8
+        yield
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
@@ -12,58 +13,25 @@ from permed_measures.measures import known_names
 from permed_measures.profiles import PROFILES
 
 
-def _file(incomplete: str) -> CompletionItem:
-    return CompletionItem(incomplete, type="file")
+class _Names(NamedTuple):
+    """What may be written there: some names, or a file."""
+
+    names: Callable[[], Iterable[str]] = tuple
+    is_file: bool = True
 
 
-def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
-
-
-def _files(incomplete: str) -> list[CompletionItem]:
-    return [_file(incomplete)]
-
-
-# bash forgets what stands before a file
-def _profiles(incomplete: str) -> list[CompletionItem]:
-    return [_file(incomplete), *_starting(PROFILES, incomplete)]
-
-
-def _groups(incomplete: str) -> list[CompletionItem]:
-    return [_file(incomplete), *_starting(NAMED, incomplete)]
-
-
-def _measures(incomplete: str) -> list[CompletionItem]:
-    before, space, _ = incomplete.rpartition(" ")  # several may stand in quotes
-    return _starting([before + space + name for name in sorted(set(known_names()))], incomplete)
-
-
-_BY_METAVAR: dict[str, Callable[[str], list[CompletionItem]]] = {
-    "FILE": _files,
-    "QRELS": _files,
-    "RUN": _files,
-    "RUN|FILE": _files,
-    "RUN [RUN …]": _files,
-    "NAME|FILE.toml": _profiles,
-    "[NAME|FILE.toml]": _profiles,
-    "turn|conversation|REGEX|FILE": _groups,
-    "conversation|REGEX|FILE": _groups,
-    "MEASURES": _measures,
-    "[MEASURE]": _measures,
-    "CONDITIONS": _measures,
-    "X|MEASURE=X": _measures,
+_FILE, _PROFILE, _MEASURE, _GROUP = (
+    _Names(),
+    _Names(lambda: PROFILES),
+    _Names(lambda: sorted(set(known_names())), is_file=False),
+    _Names(lambda: NAMED),
+)
+_BY_METAVAR = {
+    **dict.fromkeys(("FILE", "QRELS", "RUN", "RUN|FILE", "RUN [RUN …]"), _FILE),
+    **dict.fromkeys(("NAME|FILE.toml", "[NAME|FILE.toml]"), _PROFILE),
+    **dict.fromkeys(("MEASURES", "[MEASURE]", "CONDITIONS", "X|MEASURE=X"), _MEASURE),
+    **dict.fromkeys(("turn|conversation|REGEX|FILE", "conversation|REGEX|FILE"), _GROUP),
 }
-
-
-class _Completed(click.types.StringParamType):
-    """A text that the shell can complete."""
-
-    def __init__(self, complete: Callable[[str], list[CompletionItem]]) -> None:
-        self.complete = complete
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002  (click's signature)
-        """Return what may stand there."""
-        return self.complete(incomplete)
 
 
 def complete(command: click.Command) -> None:
@@ -72,3 +40,16 @@ def complete(command: click.Command) -> None:
         shown = param.metavar or (str(param.name).upper() if isinstance(param, click.Argument) else "")
         if param.type is click.STRING and shown in _BY_METAVAR:
             param.type = _Completed(_BY_METAVAR[shown])
+
+
+class _Completed(click.types.StringParamType):
+    def __init__(self, known: _Names) -> None:
+        self.known = known
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002  (click's signature)
+        before, space, _ = incomplete.rpartition(" ")  # of measures, there may be several in quotes
+        names = [before + space + name for name in self.known.names()]
+        file = (
+            [CompletionItem(incomplete, type="file")] if self.known.is_file else []
+        )  # first: bash forgets what was before
+        return [*file, *(CompletionItem(name) for name in names if name.startswith(incomplete))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -10,6 +11,7 @@ import click
 
 from permed_measures.errors import ParamError
 from permed_measures.files import formats, parquet, read_qrels, read_run
+from permed_measures.profiles import PROFILES, QUERY_SETS
 from permed_measures.ranking import ORDERS
 from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.render.result import Format
@@ -20,18 +22,28 @@ PARQUET = parquet.NAME
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
-def format_options(command: CommandT) -> CommandT:
-    """Give a command the options --qrels-format and --run-format."""
-    for name in ("--run-format", "--qrels-format"):  # click shows first what is added last
-        told = "[default: told by content and suffix]"
-        command = click.option(name, type=click.Choice(list(formats())), help=told)(command)
-    return command
+def together(*options: Callable[[CommandT], CommandT]) -> Callable[[CommandT], CommandT]:
+    """Return a decorator that gives a command several options, in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def order_option(command: CommandT) -> CommandT:
-    """Give a command the option --order."""
-    told = "How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0."
-    return click.option("--order", type=click.Choice(ORDERS), default=ORDERS[0], show_default=True, help=told)(command)
+_TOLD = "[default: told by content and suffix]"
+format_options = together(
+    *(click.option(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run"))
+)
+measures_options = together(
+    click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'."),
+    click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]"),
+)
+relevance_option = click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
+queries_option = click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
+order_option = click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    default=ORDERS[0],
+    show_default=True,
+    help="How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0.",
+)
 
 
 class _Report(click.Choice[str]):
@@ -41,19 +53,11 @@ class _Report(click.Choice[str]):
         return super().convert("text" if value == "table" else value, param, ctx)
 
 
-def report_option(command: CommandT) -> CommandT:
-    """Give a command the option --format, of what it prints."""
-    option = click.option("--format", "form", type=_Report(REPORTS), default=REPORTS[0], show_default=True)
-    return option(command)
-
-
-def report_options(command: CommandT) -> CommandT:
-    """Give a command the options --format and --output."""
-    told = "Write the report there instead of printing it."
-    command = click.option("-o", "--output", metavar="FILE", help=told)(command)
-    told = f"[default: {REPORTS[0]}, or by FILE's suffix]"
-    return click.option("--format", "form", type=_Report(REPORTS), help=told)(command)
-
+report_option = click.option("--format", "form", type=_Report(REPORTS), default=REPORTS[0], show_default=True)
+report_options = together(
+    click.option("--format", "form", type=_Report(REPORTS), help=f"[default: {REPORTS[0]}, or by FILE's suffix]"),
+    click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it."),
+)
 
 _SUFFIXES = {"text": ".txt", "markdown": ".md", "latex": ".tex"}
 """Where the suffix of an output file is not the name of its format."""
@@ -92,29 +96,19 @@ def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 
 def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]:
-    """Give a command the options --qrels-columns and --run-columns."""
-
-    def with_options(command: CommandT) -> CommandT:
-        for what in ("run", "qrels"):  # click shows first what is added last
-            command = click.option(
-                f"--{what}-columns",
-                callback=_three_names,
-                metavar="Q,D,N",
-                default=defaults.get(what),
-                show_default=True,
-                help=told,
-            )(command)
-        return command
-
-    return with_options
+    """Return a decorator for the options --qrels-columns and --run-columns."""
+    shown: dict[str, Any] = {"callback": _three_names, "metavar": "Q,D,N", "show_default": True, "help": told}
+    return together(
+        *(click.option(f"--{what}-columns", default=defaults.get(what), **shown) for what in ("qrels", "run"))
+    )
 
 
-def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what stands there)
+def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what is read from it)
     """Return the qrels, or their path where the content tells the format."""
     return path if _is_told(path, form) else read_qrels(path, form)
 
 
-def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (likewise)
+def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (as above)
     """Return the run, or its path where the content tells the format: a large file is then read as fast as can be."""
     return path if _is_told(path, form) else read_run(path, form)
 

@@ -63,7 +63,7 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
     if not options.no_summary:
         for name in names:
             show(_SUMMARY, name, aggregators[name].result())
-    sys.stdout.flush()  # notes stand below what they are about
+    sys.stdout.flush()  # notes come below what they are about
     for note in notes:
         print_note(f"note: {note}")
 
@@ -114,7 +114,7 @@ def _order(measures: Sequence[Measure], qrels: Qrels, answered: Sequence[str]) -
     """Yield query and measure as ir_measures prints them: provider by provider, each in an order of its own.
 
     The providers tell it themselves, by what they answer to the smallest qrels and run with these queries. Where
-    ir_measures' order hangs on the hash of a name, and changes from call to call, ours is that of the command line.
+    ir_measures' order depends on the hash of a name, and changes from call to call, ours is that of the command line.
     """
     highest = {query_id: max(0, *grades.values()) if grades else 0 for query_id, grades in qrels.items()}
     judged = {query_id: {"1": min(math.floor(grade), _HIGHEST)} for query_id, grade in highest.items()}

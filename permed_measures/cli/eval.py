@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from permed_measures import tables
-from permed_measures.cli._formats import (
-    PARQUET,
-    column_options,
-    form_for,
-    format_options,
-    order_option,
-    qrels_in,
-    report_options,
-    run_in,
-)
-from permed_measures.errors import HostError, InputError, ParamError
-from permed_measures.evaluate import choose, evaluate
+from permed_measures.cli import _formats
+from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate import evaluate
 from permed_measures.evaluate.evaluation import Evaluation, save_all
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
-from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
+from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Table, Value, of_table
 from permed_measures.render.progress import progress
@@ -43,25 +35,24 @@ _LONG_WORK = 32 << 20
 @click.command(short_help="Evaluate runs: one row per run.")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]")
-@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
-@click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
+@_formats.measures_options
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
 @click.option("-p", "--places", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals.")
 @click.option("--save", metavar="FILE", help="Also save the values of all queries; compare takes the file as runs.")
 @click.option("--signatures", is_flag=True, help="Below the table, the conditions of each number in one line.")
-@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
-@click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
-@order_option
-@format_options
-@column_options("Columns of parquet: query, document, number.  [default: the usual names]")
-@click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for parquet runs]")
+@_formats.relevance_option
+@_formats.queries_option
+@_formats.order_option
+@_formats.format_options
+@_formats.column_options("Columns of parquet: query, document, number.  [default: the usual names]")
+@click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
 @click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
 @click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
 @click.option("--duplicates", type=click.Choice(("error", "max")), help="With an engine: keep the highest score.")
 @click.option(
     "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
 )
-@report_options
+@_formats.report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
@@ -78,19 +69,15 @@ def command(  # noqa: PLR0913  (one parameter per option)
     order: Order,
     qrels_format: str | None,
     run_format: str | None,
-    qrels_columns: tuple[str, str, str] | None,
-    run_columns: tuple[str, str, str] | None,
     engine: str | None,
-    master: str | None,
-    memory_limit: str | None,
-    duplicates: str | None,
-    nan_scores: str | None,
     output: str | None,
+    **of_engine: Any,  # noqa: ANN401  (options that only an engine takes)
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
     Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz. Parquet may also be a
-    folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of rows.
+    folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of rows, as
+    is a file for which --memory-limit or another option of engines is given.
 
     \b
     Examples:
@@ -108,36 +95,25 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if not measures and profile is None:
         profile = "permed"
     shown_by_query, by_query = by_query, by_query or save is not None
-    form = form_for(output, form)
+    form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-    asked = list(measures) or None
-    engine = engine or _engine_for([qrels, *runs], run_format, asked, options)
+    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
     found: dict[str, Evaluation] = {}
-    with progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK) as step:
-        if engine is None:
-            _check_no_engine(
-                qrels_columns=qrels_columns,
-                run_columns=run_columns,
-                master=master,
-                memory_limit=memory_limit,
-                duplicates=duplicates,
-                nan_scores=nan_scores,
-            )
-            judged = as_qrels(qrels_in(qrels, qrels_format), subtopics=True)
-            for name, path in _named(runs).items():
-                found[name] = evaluate(judged, run_in(path, run_format), asked, **options)
-                step(name, len(found) / len(runs))
-        else:
-            with opened(engine, master=master, memory_limit=memory_limit) as session:
-                judged = qrels_in(qrels, qrels_format)
-                if not isinstance(judged, str) or not is_parquet(judged):
-                    judged = as_qrels(judged)  # once, for all runs
-                options |= {"duplicates": duplicates or "error", "nan_scores": nan_scores or "error"}
-                options |= {"qrels_columns": qrels_columns, "run_columns": run_columns, "by_query": by_query}
-                for name, path in _named(runs).items():
-                    options["places"] = {"qrels": qrels, "run": path}
-                    found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
-                    step(name, len(found) / len(runs))
+    judged: Any = _formats.qrels_in(qrels, qrels_format)
+    if engine is None or not isinstance(judged, str) or not is_parquet(judged):
+        judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
+    with ExitStack() as opening:
+        step = opening.enter_context(progress("evaluating", shown=_size(runs) >= _LONG_WORK))
+        one: Callable[..., Evaluation] = evaluate
+        if engine is not None:
+            limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
+            one = partial(tables.evaluate_files, opening.enter_context(opened(engine, **limits)))
+            options |= {"by_query": by_query, **{name: value for name, value in of_engine.items() if value is not None}}
+        for name, path in _named(runs).items():
+            if engine is not None:
+                options["named"] = {"qrels": qrels, "run": path}
+            found[name] = one(judged, _formats.run_in(path, run_format), list(measures) or None, **options)
+            step(name, len(found) / len(runs))
     if save is not None:
         save_all(save, found)
     shown = _rendered(found, form, by_query=shown_by_query, places=places, signatures=signatures)
@@ -148,28 +124,16 @@ def command(  # noqa: PLR0913  (one parameter per option)
 
 
 def _engine_for(
-    paths: Sequence[str], run_format: str | None, measures: Sequence[str] | None, options: dict[str, Any]
+    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any]
 ) -> str | None:
-    """Return DuckDB for parquet, where all measures have an expression; files that a reader can read need none."""
-    datasets = any(is_parquet(path) and not Path(path).is_file() for path in paths)
-    if run_format not in (None, PARQUET) or not (datasets or all(map(is_parquet, paths[1:]))):
-        return None
-    labels, *_ = choose(measures, options["profile"], options["queries"], options["min_relevance"])
-    try:
-        known = tables.known_measures()
-    except HostError:
-        if datasets:
-            raise
-        return None
-    return "duckdb" if datasets or all(measure.NAME in known for measure in labels) else None
-
-
-def _check_no_engine(**options: str | tuple[str, ...] | None) -> None:
-    for name, value in options.items():
-        if value is not None:
-            where = "parquet and measures that tables have, or whatever you give with --engine"
-            msg = f"--{name.replace('_', '-')} is for runs in an engine: {where}"
-            raise ParamError(msg)
+    """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    if engine is None and run_format in (None, _formats.PARQUET):
+        datasets = any(is_parquet(path) and not Path(path).is_file() for path in paths)
+        engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
+    if given and engine is None:
+        raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
+    return engine
 
 
 def _named(paths: Sequence[str]) -> dict[str, str]:
@@ -242,7 +206,7 @@ def _signatures(found: dict[str, Evaluation]) -> list[str]:
 
 
 def _definitions(evaluation: Evaluation) -> list[str]:
-    """Return what stands behind each name that is not the measure's own."""
+    """Return the meaning of each name that is not the measure's own."""
     renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
     if not renamed:
         return []

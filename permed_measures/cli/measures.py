@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import click
@@ -22,6 +20,7 @@ from permed_measures.measures import DEFINED, declared, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
 from permed_measures.measures.definitions import definition, description, formula, plain
 from permed_measures.render.document import Table, of_table
+from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, written
 
 _ONE_FORMATS = ("text", "json", "jsonl")
@@ -43,30 +42,18 @@ def command(*, name: str | None, form: Format) -> None:
       permed-measures measures GWAP --format json
       permed-measures measures --format markdown
     """
-    if name is None:
-        print_whole(_listed(form))
-        return
-    if form not in _ONE_FORMATS:
+    if name is not None and form not in _ONE_FORMATS:
         msg = f"one measure is described as {', '.join(_ONE_FORMATS)}; {form} is for the list, without {name}"
         raise ParamError(msg)
-    if name.partition("@")[0].casefold().replace("_", "-") == p_imp.NAME.casefold():
-        lines, record = _p_imp_described, _p_imp_record
+    measures = _all() if name is None else [_found(name)]
+    if form in ("json", "jsonl"):
+        records: list[Any] = list(map(_record, measures))
+        if form == "json":
+            print_whole(as_json(records if name is None else records[0]) + "\n")
+        else:
+            print_whole("".join(as_json(record, None) + "\n" for record in records))
     else:
-        measure = _found(name)
-        lines, record = partial(_described, measure), partial(_record, measure)
-    print_whole(("\n".join(lines()) if form == "text" else _json(record(), form)) + "\n")
-
-
-def _listed(form: Format) -> str:
-    if form == "json":
-        return _json([_record(measure) for measure in _all()], form) + "\n"
-    if form == "jsonl":
-        return "".join(_json(_record(measure), form) + "\n" for measure in _all())
-    return written(of_table(_list()), form)
-
-
-def _json(content: Any, form: str) -> str:  # noqa: ANN401  (records)
-    return json.dumps(content, indent=2 if form == "json" else None, ensure_ascii=False)
+        print_whole(written(of_table(_list()), form) if name is None else "\n".join(_described(measures[0])) + "\n")
 
 
 def _all() -> list[Measure]:
@@ -82,6 +69,25 @@ def _list() -> Table:
         f"{p_imp.NAME}, which compare reports, is of two runs: permed-measures measures {p_imp.NAME} describes it.",
     )
     return Table(["measure", "ranx and trec_eval names", "computed by", "what it is"], rows, below=below)
+
+
+class _PImp(Measure):  # type: ignore[misc]  # ir_measures is untyped
+    __doc__ = "\n\n".join(
+        (
+            f"Of two runs: {p_imp.meaning('k', 'the baseline')}.",
+            f".. math:: {p_imp.FORMULA}",
+            (inspect.getdoc(p_imp.pair_improvement) or "").partition("\n\n")[2],
+        )
+    )
+    __name__ = NAME = p_imp.NAME
+    PRETTY_NAME = p_imp.LABEL
+    SUPPORTED_PARAMS = {  # noqa: RUF012  (as ir_measures declares them)
+        "cutoff": Param(
+            "int",
+            low=1,
+            desc="how deep it looks; as deep as the deepest measure with a cut-off above 1, else 10, when not given",
+        )
+    }
 
 
 class _Name(NamedTuple):
@@ -138,21 +144,21 @@ def _said(measure: Measure) -> str:
 
 
 def _computed_by(measure: Measure) -> str:
-    if own(measure) is not None:
+    if own(measure) is not None or isinstance(measure, _PImp):
         return "permed_measures"
     return "pytrec_eval" if delegates(measure) else "ir_measures"
 
 
 def _found(name: str) -> Measure:
+    word = name.partition("(")[0].partition("@")[0]
+    if word.casefold().replace("_", "-") == p_imp.NAME.casefold():
+        return _PImp()
     known: dict[str, Measure] = {**ir_measures.measures.registry, **DEFINED}
     for ours in DEFINED.values():
         known.update(dict.fromkeys([*ours.ALIASES, *(host.name for host in ours.HOST_NAMES)], ours))
-    word = name.partition("(")[0].partition("@")[0]
     folded = {key.casefold(): measure for key, measure in reversed(known.items())}
-    measure = known.get(word, folded.get(word.casefold()))
-    if measure is None:
-        measure = known[parse_all(name)[0].NAME]  # P_5, recip_rank: names with a cut-off, or of trec_eval
-    return measure
+    # else P_5, recip_rank: names with a cut-off, or of trec_eval
+    return known.get(word) or folded.get(word.casefold()) or known[parse_all(name)[0].NAME]
 
 
 def _record(measure: Measure) -> dict[str, Any]:
@@ -165,7 +171,7 @@ def _record(measure: Measure) -> dict[str, Any]:
         "formula": formula(described),
         "params": {name: _param_record(info) for name, info in described.SUPPORTED_PARAMS.items()},
         "names": {
-            "ir_measures": [described.NAME, *getattr(described, "ALIASES", ())],
+            "ir_measures": _ir_measures_names(described, alone=True),
             **{host: {name.stem: dict(name.params) for name in names} for host, names in _names(measure).items()},
         },
         "computed_by": _computed_by(measure),
@@ -186,46 +192,17 @@ def _param_record(info: Any) -> dict[str, Any]:  # noqa: ANN401  (ir_measures' P
 
 def _described(measure: Measure) -> list[str]:
     described = declared(measure) or measure
-    lines = [f"{described.NAME}: {described.PRETTY_NAME or ''}".rstrip(": "), ""]
-    lines += [_doc(described), "", "Parameters"]
+    lines = [f"{described.NAME}: {described.PRETTY_NAME or ''}".rstrip(": "), "", _doc(described), "", "Parameters"]
     lines += [f"  {_param(name, info)}" for name, info in described.SUPPORTED_PARAMS.items()] or ["  none"]
     lines += ["", "Names"]
+    if isinstance(measure, _PImp):
+        lines.append(f"  compare      {p_imp.NAME}@10, with --p-imp-cutoff 10")
     lines += [f"  ir_measures  {name}" for name in _ir_measures_names(described)]
     for host, names in _names(measure).items():
         for name in names:
             given = ", ".join(f"{param}={value!r}" for param, value in name.params.items())
             lines.append(f"  {host:<12} {', '.join(name.written)}" + (f"   ({given})" if given else ""))
-    lines += ["", f"Computed by {_computed_by(measure)}"]
-    return lines
-
-
-def _p_imp_record() -> dict[str, Any]:
-    """Return all there is to say of P-imp, which is of two runs."""
-    desc = "how deep it looks; as deep as the deepest measure with a cut-off above 1, else 10, when not given"
-    return {
-        "name": p_imp.NAME,
-        "label": p_imp.LABEL,
-        "definition": f"Of two runs: {p_imp.meaning('k', 'the baseline')}",
-        "formula": p_imp.FORMULA,
-        "params": {"cutoff": {"type": "int", "required": False, "default": None, "desc": desc}},
-        "names": {"ir_measures": [], "ranx": {}, "trec_eval": {}},
-        "computed_by": "permed_measures",
-    }
-
-
-def _p_imp_described() -> list[str]:
-    record = _p_imp_record()
-    said = (inspect.getdoc(p_imp.pair_improvement) or "").partition("\n\n")[2]
-    lines = [
-        f"{record['name']}: {record['label']}",
-        "",
-        f"{record['definition']}.",
-        "",
-        f"Formula: {record['formula']}",
-    ]
-    lines += ["", plain(said), "", "Parameters", f"  cutoff: an int >= 1; {record['params']['cutoff']['desc']}"]
-    lines += ["", "Names", f"  compare      {p_imp.NAME}@10, with --p-imp-cutoff 10"]
-    return [*lines, "", f"Computed by {record['computed_by']}"]
+    return [*lines, "", f"Computed by {_computed_by(measure)}"]
 
 
 def _doc(measure: Measure) -> str:
@@ -233,13 +210,13 @@ def _doc(measure: Measure) -> str:
     return plain(description(measure)).replace(".. math:: ", "Formula: ").replace(".. cite.dblp:: ", "Source: dblp ")
 
 
-def _ir_measures_names(measure: Measure) -> list[str]:
-    names = [measure.NAME, *getattr(measure, "ALIASES", ())]
+def _ir_measures_names(measure: Measure, *, alone: bool = False) -> list[str]:
+    names = [] if isinstance(measure, _PImp) else [measure.NAME, *getattr(measure, "ALIASES", ())]
     at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
-    if at is None:
+    if at is None or alone:
         return names
-    with_number = 10 if measure.AT_PARAM == "cutoff" else 0.1
-    return [f"{name}@{with_number}" if at.required else f"{name}, {name}@{with_number}" for name in names]
+    number = 10 if measure.AT_PARAM == "cutoff" else 0.1
+    return [f"{name}@{number}" if at.required else f"{name}, {name}@{number}" for name in names]
 
 
 def _param(name: str, info: Any) -> str:  # noqa: ANN401  (ir_measures' ParamInfo, or ours)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Any
 
 import click
 
 from permed_measures import tables
-from permed_measures.cli._formats import column_options, form_by_suffix, order_option
+from permed_measures.cli import _formats
 from permed_measures.files.output import write_or_print
-from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
-from permed_measures.ranking import Order
-
-if TYPE_CHECKING:
-    from permed_measures.tables.sql import Part
 
 
 @click.command(short_help="Print the SQL of an evaluation, for a warehouse.")
-@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
-@click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
+@_formats.measures_options
 @click.option(
     "--dialect", default="duckdb", show_default=True, help="snowflake, bigquery, databricks, postgres, trino …"
 )
@@ -32,30 +26,15 @@ if TYPE_CHECKING:
 )
 @click.option("--qrels", default="qrels", show_default=True, metavar="TABLE", help="Where the judgements are.")
 @click.option("--run", default="run", show_default=True, metavar="TABLE", help="Where the scores are.")
-@column_options("Query, document, number.", qrels="query_id,doc_id,relevance", run="query_id,doc_id,score")
-@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
-@click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
-@order_option
+@_formats.column_options("Query, document, number.", qrels="query_id,doc_id,relevance", run="query_id,doc_id,score")
+@_formats.relevance_option
+@_formats.queries_option
+@_formats.order_option
 @click.option(
     "--duplicates", type=click.Choice(("error", "max")), default="error", help="max: keep the highest of two rows."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
-def command(  # noqa: PLR0913  (one parameter per option)
-    *,
-    measures: Sequence[str],
-    profile: str | None,
-    dialect: str,
-    part: Part,
-    qrels: str,
-    run: str,
-    qrels_columns: tuple[str, str, str],
-    run_columns: tuple[str, str, str],
-    min_relevance: float | None,
-    queries: QuerySet | None,
-    order: Order,
-    duplicates: Literal["error", "max"],
-    output: str | None,
-) -> None:
+def command(*, measures: Sequence[str], profile: str | None, output: str | None, **options: Any) -> None:  # noqa: ANN401  (those of to_sql)
     r"""Print the SQL that computes measures from two tables, in the dialect of a database.
 
     \b
@@ -64,19 +43,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures sql --profile llm-judged --dialect bigquery --qrels lake.qrels --run lake.answers
       permed-measures sql --part check --dialect postgres
     """
-    form_by_suffix(output, ("sql", "text"))
-    sql = tables.to_sql(
-        list(measures) or None,
-        profile=profile if measures or profile else "permed",
-        dialect=dialect,
-        part=part,
-        qrels=qrels,
-        run=run,
-        qrels_columns=qrels_columns,
-        run_columns=run_columns,
-        min_relevance=min_relevance,
-        queries=queries,
-        order=order,
-        duplicates=duplicates,
-    )
-    write_or_print(output, sql + "\n")
+    _formats.form_by_suffix(output, ("sql", "text"))
+    profile = profile if measures or profile else "permed"
+    write_or_print(output, tables.to_sql(list(measures) or None, profile=profile, **options) + "\n")

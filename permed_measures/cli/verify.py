@@ -8,10 +8,15 @@ from collections.abc import Sequence
 import click
 
 from permed_measures.cli import verdict_shown
-from permed_measures.cli._formats import format_options, qrels_in, report_option, run_in
-from permed_measures.errors import ParamError
+from permed_measures.cli._formats import (
+    format_options,
+    measures_options,
+    qrels_in,
+    relevance_option,
+    report_option,
+    run_in,
+)
 from permed_measures.files.output import print_whole
-from permed_measures.profiles import PROFILES
 from permed_measures.render.result import Format
 from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, verify
 
@@ -19,9 +24,8 @@ from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, verify
 @click.command(short_help="Check our values against other implementations, on your data.")
 @click.argument("qrels", type=click.Path(dir_okay=False))
 @click.argument("run", type=click.Path(dir_okay=False))
-@click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
-@click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
-@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
+@measures_options
+@relevance_option
 @format_options
 @report_option
 def command(  # noqa: PLR0913  (one parameter per option)
@@ -48,14 +52,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures verify qrels.txt bm25.run -m 'GWAP@10 nDCG@10' --format markdown
       permed-measures verify judged.csv run.json --profile llm-judged --format json
     """
-    if measures and profile is not None:
-        msg = "give either --profile or --measures, not both"
-        raise ParamError(msg)
     result = verify(
         qrels_in(qrels, qrels_format),
         run_in(run, run_format),
         list(measures) or None,
-        profile=None if measures else profile or "permed",
+        profile=profile if measures or profile else "permed",
         min_relevance=min_relevance,
     )
     with verdict_shown():

@@ -1,4 +1,4 @@
-"""BEIR's qrels: tab-separated ``query-id``, ``corpus-id``, ``score``, with that header. A run is written likewise."""
+"""BEIR's qrels: tab-separated ``query-id``, ``corpus-id``, ``score``, with that header. A run has the same columns."""
 
 from __future__ import annotations
 

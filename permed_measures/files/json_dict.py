@@ -64,7 +64,7 @@ def read(source: Source, what: str) -> dict[str, Any]:
 
 
 def _line_of_repeated(text: str, key: str) -> int | None:
-    """Return the line where a key stands for the second time, in the object of a query or in that of the file."""
+    """Return the line where a key occurs for the second time, in the object of a query or in that of the file."""
     queries = list(members(text))
     for _, _, value in queries:  # json is done with these before it is done with the file's
         places = [place for name, place, _ in members(text, value) if name == key]
@@ -95,7 +95,7 @@ def _group(group: Any, what: str) -> Any:  # noqa: ANN401  (checked here)
         raise ValueError(msg)  # noqa: TRY004  (the caller adds the file to a ValueError)
     doc_ids = [as_id(doc_id, "document id") for doc_id in group]
     if len(set(doc_ids)) != len(doc_ids):
-        msg = f"document {first_repeated(doc_ids)!r} stands twice in the list"
+        msg = f"document {first_repeated(doc_ids)!r} occurs twice in the list"
         raise ValueError(msg)
     return dict.fromkeys(doc_ids, 1) if what == "qrels" else doc_ids
 

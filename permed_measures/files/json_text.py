@@ -1,4 +1,4 @@
-"""JSON, strictly: a key that stands twice is an error; ids are strings or whole numbers."""
+"""JSON, strictly: a key that occurs twice is an error; ids are strings or whole numbers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class JSONSyntaxError(ValueError):
 
 
 class RepeatedKeyError(ValueError):
-    """An object in which ``key`` stands twice."""
+    """An object in which ``key`` occurs twice."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"the key {key!r} stands twice in one JSON object")
+        super().__init__(f"the key {key!r} occurs twice in one JSON object")
         self.key = key
 
 
@@ -80,7 +80,7 @@ def json_lines(source: Source, read: Callable[[Any], T]) -> Iterator[tuple[int, 
 
 
 def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Yield the keys of the object that starts at a place, where each stands, and where its value starts.
+    """Yield the keys of the object that starts at a place, where each is, and where its value starts.
 
     For messages: json says nothing of places. Where the text is no JSON any more, nothing follows.
 

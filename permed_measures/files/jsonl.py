@@ -66,7 +66,7 @@ def _query(record: Any, what: str) -> tuple[str, Any]:  # noqa: ANN401  (checked
         raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
     text_ids = [as_id(text[_TEXT] if isinstance(text, dict) and _TEXT in text else text, _TEXT) for text in texts]
     if len(set(text_ids)) != len(text_ids):
-        msg = f"text {first_repeated(text_ids)!r} stands twice in {key!r}"
+        msg = f"text {first_repeated(text_ids)!r} occurs twice in {key!r}"
         raise ValueError(msg)
     if what == "run":
         for text_id, text in zip(text_ids, texts, strict=True):

@@ -161,7 +161,11 @@ def _fault(query_id: str | None, doc_id: str | None, value: float | None, what: 
     if not query_id or not doc_id:
         return f"an empty id (query {query_id!r}, document {doc_id!r})"
     if value is None or math.isnan(value) or (what == "qrels" and math.isinf(value)):
-        return f"query {query_id!r}, document {doc_id!r}: the {'grade' if what == 'qrels' else 'score'} is {value}"
+        number = "grade" if what == "qrels" else "score"
+        advice = (
+            "; in the shell --nan-scores drop or last decides otherwise" if value is not None and what == "run" else ""
+        )
+        return f"query {query_id!r}, document {doc_id!r}: the {number} is {value}{advice}"
     return ""
 
 

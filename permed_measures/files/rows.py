@@ -37,7 +37,7 @@ def pick(columns: Sequence[str], what: str) -> tuple[str, str, str]:
             msg = f"no {names}, which a {what} file has; there is {', '.join(map(repr, columns)) or 'nothing'}"
             raise ValueError(msg)
         if list(columns).count(name) > 1:
-            msg = f"{name!r} stands twice in the header"
+            msg = f"{name!r} occurs twice in the header"
             raise ValueError(msg)
         picked.append(name)
     return picked[0], picked[1], picked[2]

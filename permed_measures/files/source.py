@@ -24,7 +24,7 @@ _RATIO = 100
 
 
 STDIN = "-"
-"""What stands for standard input; a file of that name is written ./- or given as a Path."""
+"""The path that means standard input; a file of that name is written ./- or given as a Path."""
 
 
 class Source:
@@ -84,7 +84,7 @@ class Source:
     @contextmanager
     def _unpacked(self, plain: IO[bytes]) -> Iterator[IO[bytes]]:
         import gzip  # noqa: PLC0415  (for those who read such files)
-        import zlib  # noqa: PLC0415  (likewise)
+        import zlib  # noqa: PLC0415  (as above)
 
         try:
             with gzip.GzipFile(fileobj=plain) as file:

@@ -261,7 +261,7 @@ def _repeated(hashes: array[int]) -> set[int]:
 
 
 def _check_repetition(source: Source, what: str, blocks: Iterable[tuple[int, bytes]], hashes: set[int]) -> None:
-    """Raise the error of the line whose query and document stand before it; their hash is one of these."""
+    """Raise the error of the line whose query and document occur before it; their hash is one of these."""
     seen: dict[tuple[str, str], int] = {}
     for first, block in blocks:
         query_ids, doc_ids, *_ = _columns(source, what, first, block)
@@ -272,7 +272,7 @@ def _check_repetition(source: Source, what: str, blocks: Iterable[tuple[int, byt
                 continue
             if pair in seen:
                 query_id, doc_id = pair
-                msg = f"query {query_id!r}, document {doc_id!r} stands in line {seen[pair]} already: {shown(line)}"
+                msg = f"query {query_id!r}, document {doc_id!r} occurs in line {seen[pair]} already: {shown(line)}"
                 raise source.error(msg, number)
             seen[pair] = number
 

@@ -134,7 +134,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
 
     @classmethod
     def _checked(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the given parameters in declared order and canonical form; None stands for one that is not given."""
+        """Return the given parameters in declared order and canonical form; None means not given."""
         for name in params:
             if name not in cls.SUPPORTED_PARAMS:
                 msg = f"{cls.NAME} has no parameter {name!r}.{did_you_mean(name, cls.SUPPORTED_PARAMS)}"
@@ -220,14 +220,14 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
 
     @classmethod
     def host_name(cls, params: Mapping[str, Any]) -> HostName | None:
-        """Return the host name that stands for these parameters (the cut-off left out), if there is one."""
+        """Return the host name of these parameters (the cut-off left out), if there is one."""
         given = {name: value for name, value in cls._not_default(params).items() if name != cls.AT_PARAM}
         named = (host for host in cls.HOST_NAMES if host.at == cls.AT_PARAM and dict(host.params) == given)
         return next(named, None)
 
     @property
     def label(self) -> str:
-        """The name a table shows: GW-MAP@10; the full print where no short name stands for the parameters."""
+        """The name a table shows: GW-MAP@10; the full print where these parameters have no short name."""
         host = self.host_name(self.params)
         return self._print if host is None else host.display(self.params.get(self.AT_PARAM))
 

@@ -23,7 +23,7 @@ class Dataset(NamedTuple):
     """As it was given."""
     files: list[str]
     partitions: list[str]
-    """What all files stand in folders for: day and lang, in day=1/lang=en/x.parquet."""
+    """The columns that the folders of all files name: day and lang, in day=1/lang=en/x.parquet."""
 
     @property
     def is_address(self) -> bool:

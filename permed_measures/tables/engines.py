@@ -14,7 +14,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _MOST_BEST = 1_000_000
 """DuckDB's max(…, n) takes no more."""
 _BEST_SCORE_BYTES = 128
-"""What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows stand apart."""
+"""What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
 
 
 def can_be_joined(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any]) -> bool:
@@ -32,7 +32,7 @@ def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
     """Make text columns compare byte by byte, whatever collation the table or the database has.
 
     A case-insensitive one would take the documents "a" and "A" for one. Spark takes it off with a cast to text; what
-    stands behind an Ibis table keeps its own.
+    is behind an Ibis table keeps its own.
     """
     if not frame.implementation.is_duckdb():
         return frame.with_columns(nw.col(*columns).cast(nw.String))

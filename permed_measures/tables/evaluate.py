@@ -39,7 +39,7 @@ _TOO_LONG = 2**53
 
 def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
     qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    run: Any,  # noqa: ANN401  (as above)
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,
@@ -61,7 +61,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
 
     ``duplicates`` says what a second row of the same query and document means: an ``'error'``, keep the ``'max'``, or
     keep the ``'first'`` by the column ``row_order`` (rows of Polars and pandas have an order without). ``nan_scores``
-    may be an ``'error'``, be ``'drop'``ped, or stand ``'last'``. ``check_input=False`` leaves out the check, which
+    may be an ``'error'``, be ``'drop'``ped, or come ``'last'``. ``check_input=False`` leaves out the check, which
     reads both tables: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
     ``min_relevance``, ``queries`` and ``order`` are as of :func:`~permed_measures.evaluate`; where means run over other
     queries than rows are there, a value is null.
@@ -119,7 +119,7 @@ class Pipeline:
     def of(  # noqa: PLR0913  (the options of evaluate_tables)
         cls,
         qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
-        run: Any,  # noqa: ANN401  (likewise)
+        run: Any,  # noqa: ANN401  (as above)
         measures: str | Measure | Iterable[str | Measure] | None,
         *,
         profile: str | Path | Profile | None = None,
@@ -131,9 +131,9 @@ class Pipeline:
         row_order: str | None = None,
         qrels_columns: tuple[str, str, str] | None = None,
         run_columns: tuple[str, str, str] | None = None,
-        places: Mapping[str, str] | None = None,
+        named: Mapping[str, str] | None = None,
     ) -> Pipeline:
-        """Understand what :func:`evaluate_tables` is given; ``places`` is what messages call the two tables."""
+        """Understand what :func:`evaluate_tables` is given; ``named`` is what messages call the two tables."""
         check_choice("duplicates", duplicates, DUPLICATES)
         check_choice("nan_scores", nan_scores, NAN_SCORES)
         labels, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
@@ -142,7 +142,7 @@ class Pipeline:
             msg = f"row_order={row_order!r} is for duplicates='first'; duplicates={duplicates!r} asks for no order"
             raise ParamError(msg)
         in_order = duplicates == "first"
-        named = places or {}
+        named = named or {}
         ordered: dict[str, Any] = {"row_order": row_order, "in_order": in_order}
         judged = as_table(qrels, "qrels", qrels_columns, place=named.get("qrels"), **ordered)
         returned = as_table(run, "run", run_columns, place=named.get("run"), **ordered)

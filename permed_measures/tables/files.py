@@ -34,7 +34,7 @@ from permed_measures.tables.sessions import Session
 def evaluate_files(  # noqa: PLR0913  (the options of the command)
     session: Session,
     qrels: Any,  # noqa: ANN401  (a path, or anything that inputs.py knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    run: Any,  # noqa: ANN401  (as above)
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     profile: str | Path | Profile | None = None,
@@ -46,14 +46,14 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
     by_query: bool = False,
-    places: Mapping[str, str] | None = None,
+    named: Mapping[str, str] | None = None,
 ) -> Evaluation:
     """Evaluate; values of single queries leave the engine only where they are asked for.
 
-    ``places`` says where qrels and run came from, where they are no paths any more.
+    ``named`` says where qrels and run came from, where they are no paths any more.
     """
     given = {"qrels": qrels, "run": run}
-    named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(places or {})
+    named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(named or {})
     judged, returned = _table(session, qrels, "relevance"), _table(session, run, "score")
     with session.blaming(*named.values(), also=(NarwhalsError,)):
         pipeline = Pipeline.of(
@@ -68,13 +68,13 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
             nan_scores=nan_scores,
             qrels_columns=qrels_columns,
             run_columns=run_columns,
-            places=named,
+            named=named,
         )
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
         facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
         pipeline.facts = facts
-        check(facts, settled=pipeline.settled, places=named)
+        check(facts, settled=pipeline.settled, named=named)
         _check_grades(pipeline, named["qrels"])
         ties = pipeline.ties(depth, whole_run=whole_run)
         digests = table_digests(judged, pipeline.qrels, duplicates)

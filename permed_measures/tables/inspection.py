@@ -24,7 +24,7 @@ _ADVICE = {
     "missing numbers": "every row needs a number",
     "infinite or NaN grades": "a grade is a finite number",
     "duplicates": "keep one row each, or say duplicates='max' (the highest; in the shell --duplicates max)",
-    "NaN scores": "engines disagree where NaN stands; say nan_scores='drop' or 'last' (in the shell --nan-scores drop)",
+    "NaN scores": "engines disagree on the rank of NaN; say nan_scores='drop' or 'last' (shell: --nan-scores drop)",
 }
 
 
@@ -49,7 +49,7 @@ class TableFacts:
     missing: int
     """Judged queries that the run does not have: they count 0."""
     duplicates: int
-    """Rows of the run whose query and document stand in another row already."""
+    """Rows of the run whose query and document another row has already."""
     nan_scores: int
     looked_at: int
     """Documents that measures can see: of the queries that means run over, down to the depth that was named."""
@@ -74,7 +74,7 @@ class TableFacts:
 
 def inspect_tables(
     qrels: Any,  # noqa: ANN401  (any table that Narwhals knows)
-    run: Any,  # noqa: ANN401  (likewise)
+    run: Any,  # noqa: ANN401  (as above)
     *,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     qrels_columns: tuple[str, str, str] | None = None,
@@ -259,10 +259,10 @@ def _fault(table: InputTable, name: str, count: int, rows: nw.LazyFrame[Any]) ->
 
 
 def check(
-    facts: TableFacts, *, settled: Collection[tuple[str, str]] = (), places: Mapping[str, str] | None = None
+    facts: TableFacts, *, settled: Collection[tuple[str, str]] = (), named: Mapping[str, str] | None = None
 ) -> None:
     """Raise InputError where the values would be wrong; ``settled`` are tables and kinds of fault dealt with."""
-    named = places or {}
+    named = named or {}
     faults = [f"{named.get(f.table, f.table)}: {f.text}" for f in facts.faults if (f.table, f.kind) not in settled]
     if faults:
         raise InputError("\n".join(faults))

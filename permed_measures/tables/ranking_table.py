@@ -51,7 +51,7 @@ class RankingTable:
     def place(self, worth: nw.Expr, *, among: str = "judged") -> nw.Expr:
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
         column = self._named(self._columns[among], among, worth)
-        # reversed, the count starts at the greatest worth; documents of equal worth may stand in any order
+        # reversed, the count starts at the greatest worth; documents of equal worth may be in any order
         return self._window(among, nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=column))
 
     def count_judged(self, condition: nw.Expr) -> nw.Expr:
@@ -95,7 +95,7 @@ class RankingTable:
 
     @staticmethod
     def mapped(grade: nw.Expr, numbers: Mapping[float, float], otherwise: nw.Expr | float) -> nw.Expr:
-        """Return the number that stands for each grade."""
+        """Return the number that each grade counts as."""
         mapped: Any = otherwise
         for known, number in numbers.items():
             mapped = nw.when(grade == float(known)).then(float(number)).otherwise(mapped)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from importlib import import_module
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from typing import Any
 
 from permed_measures.verification.references.reference import (
@@ -81,49 +83,52 @@ def _too_high(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of
     return f"grade {highest}: trec_eval keeps an array as long as the highest grade" if highest > _MAX_GAIN else ""
 
 
-def _binary(name: str, params: Params, *, key: str = "", always: bool = False) -> Computation:
+def _follows(  # noqa: PLR0913  (what is asked, how the value follows, and three that most leave out)
+    names: Sequence[str],
+    params: Params,
+    value: Callable[[dict[str, float]], float],
+    *,
+    how: str = "",
+    always: bool = False,
+    filled: bool = False,
+) -> Computation:
+    """Ask for some numbers of each query, from which the measure follows; ``filled`` leaves empty lists out: 0/0."""
+
     def compute(qrels: Qrels, run: Run) -> Values:
-        answers = _ask_binary(qrels, run, params, [name], always=always)
-        return {query_id: answer[key or name] for query_id, answer in answers.items()}
+        asked = {query_id: scores for query_id, scores in run.items() if scores} if filled else run
+        answers = _ask_binary(qrels, asked, params, names, always=always)
+        return {query_id: value(answer) for query_id, answer in answers.items()}
 
-    return Computation(compute, how=name, refuses=_too_high)
-
-
-def _ratio(above: str, below: str, params: Params) -> Computation:
-    def compute(qrels: Qrels, run: Run) -> Values:
-        answers = _ask_binary(qrels, run, params, [above, below])
-        return {q: answer[above] / answer[below] if answer[below] else 0.0 for q, answer in answers.items()}
-
-    return Computation(compute, how=f"{above} / {below}", refuses=_too_high)
+    return Computation(compute, how=how or names[0], refuses=_too_high)
 
 
-def _cut(stem: str, whole: str, cutoff: int | None) -> str:
+def _binary(name: str, params: Params, *, key: str = "", always: bool = False, filled: bool = False) -> Computation:
+    return _follows([name], params, itemgetter(key or name), always=always, filled=filled)
+
+
+def _cut(stem: str, whole: str, params: Params) -> str:
+    cutoff = cutoff_of(params)
     return whole if cutoff is None else f"{stem}_{cutoff}"
 
 
+def _list_ap(params: Params) -> Computation:
+    above, below = _cut("map_cut", "map", params), _cut("recall", "set_recall", params)
+    how = f"{above} / {below}"
+    return _follows([above, below], params, lambda found: found[below] and found[above] / found[below], how=how)
+
+
 def _rr(params: Params) -> Computation:
-    cutoff = cutoff_of(params)
+    cutoff, name = cutoff_of(params), "recip_rank"
     if cutoff is None:
-        return _binary("recip_rank", params)
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        answers = _ask_binary(qrels, run, params, ["recip_rank"])
-        values = {query_id: answer["recip_rank"] for query_id, answer in answers.items()}
-        return {query_id: value if value >= 1 / cutoff else 0.0 for query_id, value in values.items()}
-
-    return Computation(compute, how=f"recip_rank, 0 below 1/{cutoff}", refuses=_too_high)
+        return _binary(name, params)
+    how = f"{name}, 0 below 1/{cutoff}"
+    return _follows([name], params, lambda found: found[name] if found[name] >= 1 / cutoff else 0.0, how=how)
 
 
 def _coverage(params: Params) -> Computation:
-    cutoff = cutoff_of(params)
-    if cutoff is not None:
-        return _binary(f"success_{cutoff}", params)
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        answers = _ask_binary(qrels, run, params, ["num_rel_ret"])
-        return {query_id: float(answer["num_rel_ret"] > 0) for query_id, answer in answers.items()}
-
-    return Computation(compute, how="num_rel_ret > 0", refuses=_too_high)
+    if cutoff_of(params) is not None:
+        return _binary(f"success_{cutoff_of(params)}", params)
+    return _follows(["num_rel_ret"], params, lambda found: float(found["num_rel_ret"] > 0), how="num_rel_ret > 0")
 
 
 def _mapped(grade: float, params: Params) -> float:
@@ -146,7 +151,7 @@ def _refuses_gains(params: Params) -> Callable[[Qrels, Run], str]:
 
 
 def _ndcg(params: Params, *, returned_only: bool = False) -> Computation:
-    name = _cut("ndcg_cut", "ndcg", cutoff_of(params))
+    name = _cut("ndcg_cut", "ndcg", params)
 
     def compute(qrels: Qrels, run: Run) -> Values:
         mapped = {
@@ -170,68 +175,6 @@ def _ndcg(params: Params, *, returned_only: bool = False) -> Computation:
     )
 
 
-def _gwap(params: Params) -> Computation:
-    """Precision at every rank and level of grade: from it the list of grades follows, and so does the sum."""
-    rel = params["rel"]
-
-    def levels(qrels: Qrels) -> list[float]:
-        return sorted({grade for judged in qrels.values() for grade in judged.values() if grade >= rel})
-
-    def refuses(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
-        found = len(levels(qrels))
-        return f"{found} different grades: more than {_MAX_LEVELS} passes of pytrec_eval" if found > _MAX_LEVELS else ""
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        found = levels(qrels)
-        code = {grade: place for place, grade in enumerate(found, 1)}
-        coded = {q: {d: code.get(grade, 0) for d, grade in judged.items()} for q, judged in qrels.items()}
-        weights = [_weight(grade, params) for grade in found]
-        values: Values = {}
-        for batch in _batches(coded, run):
-            depth = cutoff_of(params) or max(map(len, batch.values()), default=1) or 1
-            names = [f"P_{rank}" for rank in range(1, depth + 1)]
-            by_level = [_ask(coded, batch, names, level=place) for place in range(1, max(len(found), 1) + 1)]
-            for query_id in by_level[0]:
-                precision = [[answers[query_id][name] for name in names] for answers in by_level]
-                of_query = [grade for grade in qrels[query_id].values() if grade >= rel]
-                values[query_id] = _from_precision(precision, weights, of_query, params)
-        return values
-
-    if params["max_rel"] == 1 and params["weights"] is None and rel == 1 and params["norm"] == "relevant":
-        return _binary(_cut("map_cut", "map", cutoff_of(params)), params)
-    return Computation(compute, how="P at every rank and grade", refuses=refuses)
-
-
-def _batches(qrels: Qrels, run: Run) -> Iterator[dict[str, Any]]:
-    # a thousand precisions for each of many queries would fill the memory
-    query_ids = [query_id for query_id in run if query_id in qrels]
-    for start in range(0, len(query_ids), _BATCH):
-        yield {query_id: run[query_id] for query_id in query_ids[start : start + _BATCH]}
-
-
-def _weight(grade: float, params: Params) -> float:
-    weights = params["weights"]
-    return float(grade / params["max_rel"] if weights is None else weights[grade])
-
-
-def _from_precision(precision: list[list[float]], weights: list[float], grades: list[float], params: Params) -> float:
-    total = 0.0
-    found = [[round(value * rank) for rank, value in enumerate(values, 1)] for values in precision]
-    for place, value in enumerate(precision[0]):
-        new = [counts[place] - (counts[place - 1] if place else 0) for counts in found]
-        if new[0]:
-            total += value * weights[sum(new) - 1]
-    cutoff = cutoff_of(params)
-    reachable = len(grades) if cutoff is None else min(len(grades), cutoff)
-    divisor: dict[str, float] = {
-        "relevant": len(grades),
-        "cutoff": reachable,
-        "retrieved": found[0][-1],
-        "ideal": sum(sorted((_weight(grade, params) for grade in grades), reverse=True)[:reachable]),
-    }
-    return total / divisor[params["norm"]] if divisor[params["norm"]] else 0.0
-
-
 def _set_f(params: Params) -> Computation:
     return _binary("set_F" if params["beta"] == 1 else f"set_F_{_digits(params['beta'])}", params, key="set_F")
 
@@ -248,27 +191,16 @@ def _digits(number: float) -> str:
 
 def _num_ret(params: Params) -> Computation:
     if params.get("rel") is None:
-        return Computation(_binary("num_ret", {}).compute, how="num_ret", refuses=takes_all)
+        return replace(_binary("num_ret", {}), refuses=takes_all)
     return _binary("num_rel_ret", params)
-
-
-def _of_lists(name: str, params: Params) -> Computation:
-    """Ask for a measure that is 0/0 of an empty list: such lists are left out."""
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        return _binary(name, params).compute(qrels, {query_id: scores for query_id, scores in run.items() if scores})
-
-    return Computation(compute, how=name, refuses=_too_high)
 
 
 def _geometric(name: str, params: Params) -> Computation:
     """Undo the logarithm of a geometric mean; its least value, that of 0.00001, is what trec_eval makes of 0."""
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        logarithms = _binary(name, params).compute(qrels, run)
-        return {q: 0.0 if value <= math.log(1e-5) else math.exp(value) for q, value in logarithms.items()}
-
-    return Computation(compute, how=f"exp({name})", refuses=_too_high)
+    least = math.log(1e-5)
+    return _follows(
+        [name], params, lambda found: math.exp(found[name]) if found[name] > least else 0.0, how=f"exp({name})"
+    )
 
 
 def _graded(name: str, rel: float = 1) -> Computation:
@@ -282,111 +214,130 @@ def _graded(name: str, rel: float = 1) -> Computation:
 
 
 def _utility(params: Params) -> Computation:
-    worth = params["rel_ret"], params["nonrel_ret"], params["rel_missed"]
-    if worth == (1, -1, 0):
-        return _of_lists("utility", params)
+    rel_ret, nonrel_ret, rel_missed = (params[name] for name in ("rel_ret", "nonrel_ret", "rel_missed"))
+    if (rel_ret, nonrel_ret, rel_missed) == (1, -1, 0):
+        return _binary("utility", params, filled=True)
 
-    def compute(qrels: Qrels, run: Run) -> Values:
-        returned = {query_id: scores for query_id, scores in run.items() if scores}
-        answers = _ask_binary(qrels, returned, params, ["num_ret", "num_rel", "num_rel_ret"])
-        values = {}
-        for query_id, answer in answers.items():
-            found = answer["num_rel_ret"]
-            counts = found, answer["num_ret"] - found, answer["num_rel"] - found
-            values[query_id] = float(sum(each * count for each, count in zip(worth, counts, strict=True)))
-        return values
+    def value(counts: dict[str, float]) -> float:
+        found = counts["num_rel_ret"]
+        others, missed = counts["num_ret"] - found, counts["num_rel"] - found
+        return float(rel_ret * found + nonrel_ret * others + rel_missed * missed)
 
-    return Computation(compute, how="num_rel_ret, num_ret, num_rel", refuses=_too_high)
+    names = ["num_rel_ret", "num_ret", "num_rel"]
+    return _follows(names, params, value, how=", ".join(names), filled=True)
 
 
-def _marks(qrels: Qrels, run: Run, *, judged_only: bool = False) -> Iterator[tuple[str, list[bool]]]:
+def _marks(qrels: Qrels, run: Run, depth: int | None, *, judged_only: bool) -> Iterator[tuple[str, list[bool]]]:
     """Yield, for each query, whether the document at each rank has the grade 1: from precision at every rank."""
-    for batch in _batches(qrels, run):
-        names = [f"P_{rank}" for rank in range(1, max(map(len, batch.values()), default=1) + 1)]
+    query_ids = [query_id for query_id in run if query_id in qrels]
+    for start in range(0, len(query_ids), _BATCH):  # a thousand precisions for each of many queries fill the memory
+        batch = {query_id: run[query_id] for query_id in query_ids[start : start + _BATCH]}
+        names = [f"P_{rank}" for rank in range(1, (depth or max(map(len, batch.values()), default=1) or 1) + 1)]
         for query_id, answer in _ask(qrels, batch, names, judged_only=judged_only).items():
             found = [0, *(round(answer[name] * rank) for rank, name in enumerate(names, 1))]
-            yield query_id, [after > before for before, after in pairwise(found)]
+            yield query_id, [after > before for before, after in pairwise(found)][: len(batch[query_id])]
+
+
+def _from_levels(
+    params: Params, levels: Callable[[set[float]], Iterable[float]], value: Callable[[list[float], list[float]], float]
+) -> Computation:
+    """Compute a value from the highest of some levels that the document at each rank reaches, and from all grades."""
+
+    def wanted(qrels: Qrels) -> list[float]:
+        return sorted(levels({grade for judged in qrels.values() for grade in judged.values()}))
+
+    def compute(qrels: Qrels, run: Run) -> Values:
+        lists: dict[str, list[float]] = {}
+        judged_only = bool(params.get("judged_only"))
+        for level in wanted(qrels) or [1]:
+            for query_id, marks in _marks(_thresholded(qrels, level), run, cutoff_of(params), judged_only=judged_only):
+                below = lists.get(query_id, [-math.inf] * len(marks))
+                lists[query_id] = [level if mark else lower for mark, lower in zip(marks, below, strict=True)]
+        return {query_id: value(reached, list(qrels[query_id].values())) for query_id, reached in lists.items()}
+
+    def refuses(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
+        found = len(wanted(qrels))
+        return f"{found} different grades: more than {_MAX_LEVELS} passes of pytrec_eval" if found > _MAX_LEVELS else ""
+
+    return Computation(compute, how="P at every rank and grade", refuses=refuses)
+
+
+def _gwap(params: Params) -> Computation:
+    rel, weights = params["rel"], params["weights"]
+
+    def weight(grade: float) -> float:
+        return float(grade / params["max_rel"] if weights is None else weights[grade])
+
+    def value(reached: list[float], judged: list[float]) -> float:
+        found = [(rank, grade) for rank, grade in enumerate(reached, 1) if grade >= rel]
+        total = sum(place / rank * weight(grade) for place, (rank, grade) in enumerate(found, 1))
+        relevant = [grade for grade in judged if grade >= rel]
+        divisor: dict[str, float] = {
+            "relevant": len(relevant),
+            "cutoff": len(relevant[: cutoff_of(params)]),
+            "retrieved": len(found),
+            "ideal": sum(sorted(map(weight, relevant), reverse=True)[: cutoff_of(params)]),
+        }
+        return total / divisor[params["norm"]] if divisor[params["norm"]] else 0.0
+
+    if params["max_rel"] == 1 and weights is None and rel == 1 and params["norm"] == "relevant":
+        return _binary(_cut("map_cut", "map", params), params)
+    return _from_levels(params, lambda grades: (grade for grade in grades if grade >= rel), value)
+
+
+def _rbp(params: Params) -> Computation:
+    p, rel = params["p"], params["rel"]
+
+    def value(reached: list[float], judged: list[float]) -> float:
+        highest = max(1, *judged) if rel is None else rel
+        return float((1 - p) * sum(p**place * max(grade, 0) / highest for place, grade in enumerate(reached)))
+
+    return _from_levels(params, lambda grades: (g for g in grades if g > 0) if rel is None else [rel], value)
 
 
 def _iprec_nearest(params: Params, recalls: Sequence[float]) -> Computation:
     """Average interpolated precision over levels of recall, rounded to the nearest number of documents."""
 
-    def compute(qrels: Qrels, run: Run) -> Values:
-        binary = _thresholded(qrels, params["rel"])
-        values: Values = {}
-        for query_id, marks in _marks(binary, run, judged_only=params.get("judged_only", False)):
-            num_rel = sum(grade == 1 for grade in binary[query_id].values())
-            found = list(accumulate(marks, initial=0))[1:]
-            values[query_id] = 0.0
-            for recall in recalls:
-                level = Decimal(recall * num_rel).to_integral_value(ROUND_HALF_UP)
-                precisions = [hits / rank for rank, hits in enumerate(found, 1) if hits >= level]
-                values[query_id] += max(precisions, default=0.0) / len(recalls)
-        return values
+    def value(reached: list[float], judged: list[float]) -> float:
+        num_rel = sum(grade >= params["rel"] for grade in judged)
+        precisions = [(hits, hits / rank) for rank, hits in enumerate(accumulate(g > 0 for g in reached), 1)]
+        total = 0.0
+        for recall in recalls:
+            level = Decimal(recall * num_rel).to_integral_value(ROUND_HALF_UP)
+            total += max([precision for hits, precision in precisions if hits >= level], default=0.0)
+        return total / len(recalls)
 
-    return Computation(compute, how="P at every rank", refuses=_too_high)
+    return _from_levels(params, lambda _: [params["rel"]], value)
 
 
 def _eleven_point(params: Params) -> Computation:
     if params["rounding"] == "up":
-        return _of_lists("11pt_avg", params)
+        return _binary("11pt_avg", params, filled=True)
     return _iprec_nearest(params, [tenths / 10 for tenths in range(11)])
 
 
-def _rbp(params: Params) -> Computation:
-    """Sum the steps between levels that a grade is made of, and what each of them gains."""
-    p, rel, cutoff = params["p"], params["rel"], cutoff_of(params)
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        grades = {grade for judged in qrels.values() for grade in judged.values() if grade > 0}
-        levels = [rel] if rel is not None else sorted(grades)
-        values = {query_id: 0.0 for query_id in run if qrels.get(query_id)}
-        below: float = 0
-        for level in levels:
-            for query_id, marks in _marks(_thresholded(qrels, level), run):
-                step = 1 if rel is not None else (level - below) / max(1, *qrels[query_id].values())
-                chances = [p**place for place, mark in enumerate(marks[:cutoff]) if mark]
-                values[query_id] += (1 - p) * step * sum(chances)
-            below = level
-        return values
-
-    def refuses(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
-        found = len({grade for judged in qrels.values() for grade in judged.values()})
-        many = rel is None and found > _MAX_LEVELS
-        return f"{found} different grades: more than {_MAX_LEVELS} passes of pytrec_eval" if many else ""
-
-    return Computation(compute, how="P at every rank and grade", refuses=refuses)
-
-
-def _unjudged(value: Callable[[list[bool]], float]) -> Computation:
-    """Compute something from the marks of a list's judged documents, told by precision where all of them are wanted."""
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        judged = {q: {d: int(grade >= 0) for d, grade in of_query.items()} for q, of_query in qrels.items()}
-        return {query_id: value(marks[: len(run[query_id])]) for query_id, marks in _marks(judged, run)}
-
-    return Computation(compute, how="P of all judged documents")
-
-
 def _rbp_residual(params: Params) -> Computation:
-    p = params["p"]
+    def value(reached: list[float], _: list[float]) -> float:
+        known = sum(params["p"] ** place for place, grade in enumerate(reached) if grade >= 0)
+        return float(1 - (1 - params["p"]) * known) if min(reached, default=0) < 0 else 0.0
 
-    def value(judged: list[bool]) -> float:
-        known = (1 - p) * sum(p**place for place, mark in enumerate(judged) if mark)
-        return 0.0 if all(judged) else 1 - known
+    return _from_levels(params, lambda _: [0], value)
 
-    return _unjudged(value)
+
+def _unjudged(params: Params) -> Computation:
+    cutoff = params["cutoff"]
+    return _from_levels(params, lambda _: [0], lambda reached, _: sum(g < 0 for g in reached[:cutoff]) / cutoff)
 
 
 _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "GWAP": _gwap,
     "Coverage": _coverage,
-    "ListAP": lambda p: _ratio(_cut("map_cut", "map", cutoff_of(p)), _cut("recall", "set_recall", cutoff_of(p)), p),
+    "ListAP": _list_ap,
     "ListNDCG": lambda p: _ndcg(p, returned_only=True),
     "nDCG": _ndcg,
     "P": lambda p: _binary(f"P_{p['cutoff']}", p),
     "R": lambda p: _binary(f"recall_{p['cutoff']}", p),
-    "AP": lambda p: _binary(_cut("map_cut", "map", cutoff_of(p)), p),
+    "AP": lambda p: _binary(_cut("map_cut", "map", p), p),
     "RR": _rr,
     "Success": lambda p: _binary(f"success_{p['cutoff']}", p),
     "Rprec": lambda p: _binary("Rprec", p),
@@ -411,8 +362,8 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "RBPResidual": _rbp_residual,
     "RelativeP": lambda p: _binary(f"relative_P_{p['cutoff']}", p),
     "RnDCG": lambda p: _graded("Rndcg", p["rel"]),
-    "RprecMult": lambda p: _of_lists(f"Rprec_mult_{p['multiple']:.2f}", p),
-    "Unjudged": lambda p: _unjudged(lambda judged: judged[: p["cutoff"]].count(False) / p["cutoff"]),
+    "RprecMult": lambda p: _binary(f"Rprec_mult_{p['multiple']:.2f}", p, filled=True),
+    "Unjudged": _unjudged,
     "Utility": _utility,
     "nDCGRel": lambda _: _graded("ndcg_rel"),
 }
