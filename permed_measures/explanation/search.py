@@ -20,7 +20,7 @@ from permed_measures.explanation.conventions import (
     short,
 )
 from permed_measures.explanation.names import convention_of, measure_of, options_of
-from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.orders import JudgedRun
 from permed_measures.explanation.tools import Tool, find, tools_of
 from permed_measures.explanation.values import Values
 from permed_measures.explanation.waterfall import Waterfall, walk
@@ -210,7 +210,7 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     if a is not None and value is not None:
         msg = "give either a value, or a and b"
         raise ParamError(msg)
-    space = _Space(Lists(qrels, run, None))
+    space = _Space(JudgedRun(qrels, run, None))
     if a is not None and b is not None:
         return _walked(space, a, b, _abouts(about), decimals)
     if value is None:
@@ -314,7 +314,7 @@ def as_target(value: float | str, decimals: int | None) -> tuple[float, int, lis
 class _Space:
     """All families on one run, each computed once."""
 
-    def __init__(self, lists: Lists) -> None:
+    def __init__(self, lists: JudgedRun) -> None:
         self.lists = lists
         self._values: dict[int | None, Values] = {}
         self._families: dict[About, list[Combination]] = {}
