@@ -27,7 +27,7 @@ class Values(QueryValues):
 
     def mean(self, convention: Convention) -> float:
         """Return the number that a tool with this convention prints; NaN where there is none."""
-        return _mean(*self.counted(convention))
+        return mean_of(*self.counted(convention))
 
     def counted(self, convention: Convention) -> tuple[Floats, Bools]:
         """Return the value of every query as it goes into the mean, and which queries do."""
@@ -68,7 +68,7 @@ class Values(QueryValues):
                 values = self.by_query(convention)
                 for last in product(*(shared[axis] for axis in _MEAN_AXES)):
                     asked = convention._replace(**dict(zip(_MEAN_AXES, last, strict=True)))
-                    value = _mean(*self._after(asked, values))
+                    value = mean_of(*self._after(asked, values))
                     if value == value:
                         yield asked, value
 
@@ -124,6 +124,7 @@ class Values(QueryValues):
         return {axis: reason for axis, (is_open, reason) in reasons.items() if not is_open}
 
 
-def _mean(values: Floats, mask: Bools) -> float:
+def mean_of(values: Floats, mask: Bools) -> float:
+    """Return the mean over some queries; NaN where there is none."""
     chosen = values if mask.all() else values[mask]
     return float(chosen.mean()) if len(chosen) else math.nan
