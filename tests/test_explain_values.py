@@ -149,6 +149,16 @@ def test_ties_are_exact_over_all_orders(family, query, cutoff):
                 assert found == pytest.approx(value, abs=1e-12), asked
 
 
+def test_two_rules_that_leave_the_same_documents_keep_their_own_ties():
+    run = {"q": {"a": 1.0, "u": 1.0, "w": 1.0 + 1e-12}}
+    values = Values(JudgedRun({"q": {"a": 1}}, run, 2))
+    means = {
+        bits: values.mean(Convention("map", 2, unjudged="after", ties="expected", precision=bits)) for bits in (32, 64)
+    }
+    # a is one of the top 2, and then the first that is judged: of 3 tied documents, and of the 2 below w
+    assert means == pytest.approx({32: 2 / 3, 64: 1 / 2})
+
+
 def order_by_hand(scores, ties, precision):
     """Return the list in one order, by a plain sort."""
     exact = {doc_id: float(np.float32(score)) if precision == 32 else score for doc_id, score in scores.items()}

@@ -1,4 +1,4 @@
-"""The conventions a measure's name leaves open: one family per name, its axes and their choices as data.
+"""The conventions a measure's name leaves open: one family per name, its axes and their choices: conventions.json.
 
 A :class:`Convention` says everything that is needed to get one number. The axes are in the order in which a waterfall
 toggles them: first what is evaluated, then what is computed, last what is printed.
@@ -6,10 +6,12 @@ toggles them: first what is evaluated, then what is computed, last what is print
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError, did_you_mean
@@ -82,112 +84,9 @@ class Axis(NamedTuple):
     about: str
     choices: Mapping[Any, Choice]
     """Those that do not depend on the data; thresholds and weights are added from the grades."""
+    other: str = ""
+    """How any other number is said."""
 
-
-AXES: dict[str, Axis] = {
-    "queries": Axis(
-        "over which queries the mean runs",
-        {
-            "qrels": Choice("mean over the queries of the qrels, a missing one counts 0"),
-            "both": Choice("mean over the queries in both qrels and run", 0.5),
-            "run": Choice("mean over the queries of the run, an unjudged one counts 0", 1.0),
-        },
-    ),
-    "duplicates": Axis(
-        "what happens to a document that is returned twice",
-        {
-            "first": Choice("of a document returned twice the better place counts, the list closes up"),
-            "each": Choice("a document returned twice counts twice", 1.0),
-            "held": Choice("a document returned twice counts once, its second place stays in the list", 1.0),
-            "last": Choice("of a document returned twice the last line counts", 1.5),
-        },
-    ),
-    "precision": Axis(
-        "how precisely scores are compared",
-        {32: Choice("scores compared as 32-bit floats"), 64: Choice("scores compared as 64-bit floats", 0.5)},
-    ),
-    "ties": Axis(
-        "the order of documents with equal scores",
-        {
-            "trec_eval": Choice("ties by document id, descending"),
-            "input": Choice("ties in the order of the run", 1.0),
-            "expected": Choice("ties as the mean over all their orders", 1.0),
-            "ascending": Choice("ties by document id, ascending", 1.5),
-            "reverse": Choice("ties in the reverse order of the run", 1.5),
-            "listed": Choice("documents in the order of the run, scores ignored", 2.0),
-            "best": Choice("ties in the best order", 2.5),
-            "worst": Choice("ties in the worst order", 2.5),
-        },
-    ),
-    "unjudged": Axis(
-        "what happens to unjudged documents, and to those of a negative grade",
-        {
-            "kept": Choice("unjudged documents stay in the list, not relevant"),
-            "removed": Choice("unjudged documents are removed, then the list is cut", 1.0),
-            "after": Choice("the list is cut, then unjudged documents are removed", 2.0),
-        },
-    ),
-    "threshold": Axis("the lowest grade that is relevant", {1: Choice("relevant from grade 1")}),
-    "family": Axis("the measure", {}),
-    "cutoff": Axis("the cut-off", {}),
-    "recall": Axis("the recall level", {}),
-    "gain": Axis(
-        "what a document gains",
-        {
-            "linear": Choice("gain = grade"),
-            "exponential": Choice("gain = 2^grade - 1", 1.0),
-            "binary": Choice("gain = 1 for every relevant document", 1.0),
-        },
-    ),
-    "ideal": Axis(
-        "what the ideal list is made of",
-        {
-            "judged": Choice("ideal from all judged documents, cut like the list"),
-            "returned": Choice("ideal from the returned list, re-sorted", 1.0),
-            "top": Choice("ideal from the top k alone, re-sorted", 1.5),
-            "uncut": Choice("ideal from all judged documents, not cut", 1.5),
-            "short": Choice("ideal from all judged documents, no longer than the returned list", 1.5),
-        },
-    ),
-    "weights": Axis("what a relevant document counts", {None: Choice("every relevant document counts 1")}),
-    "denominator": Axis(
-        "what the sum is divided by",
-        {
-            "relevant": Choice("divided by all judged relevant documents"),
-            "k": Choice("divided by k"),
-            "min": Choice("divided by min(judged relevant documents, k)", 1.0),
-            "retrieved": Choice("divided by the relevant documents in the top k", 1.0),
-            "ideal": Choice("divided by the best sum any ranking reaches", 1.5),
-            "length": Choice("divided by the number of documents in the top k, at most k", 1.0),
-            "returned": Choice("divided by the relevant documents of the whole returned list", 1.5),
-            "returned-min": Choice("divided by min(relevant documents of the returned list, k)", 2.0),
-        },
-    ),
-    "levels": Axis(
-        "how a recall level becomes a number of documents",
-        {
-            "up": Choice("recall x of R documents is reached at x·R + 0.9 documents, decimals cut off"),
-            "nearest": Choice("recall x of R documents is reached at x·R documents, rounded to the nearest", 0.5),
-        },
-    ),
-    "empty": Axis(
-        "a query with nothing relevant",
-        {
-            "zero": Choice("a query with nothing relevant counts 0"),
-            "left out": Choice("a query with nothing relevant is left out", 1.0),
-            "one": Choice("a query with nothing relevant counts 1", 1.5),
-        },
-    ),
-    "rounding": Axis(
-        "rounding of each query's value before the mean",
-        {
-            None: Choice("values of queries are not rounded"),
-            5: Choice("each query's value rounded to 5 decimals", 1.0),
-            4: Choice("each query's value rounded to 4 decimals", 1.0),
-            2: Choice("each query's value rounded to 2 decimals", 2.0),
-        },
-    ),
-}
 
 SHARED = ("queries", "duplicates", "precision", "ties", "unjudged", "empty", "rounding")
 
@@ -198,9 +97,9 @@ class Family:
 
     name: str
     label: str
-    aliases: tuple[str, ...]
-    axes: tuple[str, ...] = ("threshold",)
-    denominators: tuple[str, ...] = ("relevant",)
+    aliases: Sequence[str]
+    axes: Sequence[str] = ("threshold",)
+    denominators: Sequence[str] = ("relevant",)
     """The first one is the base."""
     needs_cutoff: bool = False
     by_recall: bool = False
@@ -211,33 +110,14 @@ class Family:
         return at is not None or not self.needs_cutoff
 
 
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        Family(
-            "map",
-            "average precision",
-            ("ap", "mean_average_precision", "average_precision", "map_cut"),
-            ("threshold", "weights", "denominator"),
-            ("relevant", "min", "retrieved", "ideal", "returned", "returned-min"),
-        ),
-        Family("ndcg", "nDCG", ("ndcg_cut", "normalized_dcg", "ndcg_score"), ("threshold", "gain", "ideal")),
-        Family("recall", "recall", ("r", "rec"), ("threshold", "denominator"), ("relevant", "min", "returned")),
-        Family(
-            "precision", "precision", ("p", "prec"), ("threshold", "denominator"), ("k", "length"), needs_cutoff=True
-        ),
-        Family("mrr", "reciprocal rank", ("rr", "recip_rank", "reciprocal_rank", "mrr_cut")),
-        Family("hit", "hit rate", ("hit_rate", "hits", "success", "coverage", "accuracy", "acc", "top_k_accuracy")),
-        Family(
-            "iprec",
-            "interpolated precision",
-            ("iprec_at_recall", "interpolated_precision"),
-            ("threshold", "levels"),
-            by_recall=True,
-        ),
-    )
+_DATA: dict[str, dict[str, Any]] = json.loads(
+    (files("permed_measures.explanation") / "conventions.json").read_text(encoding="utf-8")
+)
+AXES: dict[str, Axis] = {
+    name: Axis(**{**axis, "choices": {choice: Choice(words, cost) for choice, cost, words in axis["choices"]}})
+    for name, axis in _DATA["axes"].items()
 }
-
+FAMILIES: dict[str, Family] = {name: Family(name, **family) for name, family in _DATA["families"].items()}
 _MOST_THRESHOLDS = 10
 
 
@@ -276,23 +156,12 @@ def weights_of(grades: list[float]) -> list[float | None]:
     return [None, max([permed, *grades])]
 
 
-_OF_A_NUMBER = {
-    "threshold": "relevant from grade {:g}",
-    "weights": "a relevant document counts grade/{:g}",
-    "cutoff": "cut at {}",
-    "recall": "at recall {:g}",
-}
-
-
 def phrase(axis: str, value: Any) -> str:  # noqa: ANN401  (a choice of any axis)
     """Say one choice."""
-    if value in AXES[axis].choices:
-        return AXES[axis].choices[value].words
     if axis == "family":
         return FAMILIES[value].label
-    if value is None:
-        return {"cutoff": "the whole list", "recall": "no recall level"}[axis]
-    return _OF_A_NUMBER[axis].format(value)
+    known = AXES[axis].choices.get(value)
+    return AXES[axis].other.format(value) if known is None else known.words
 
 
 def in_words(convention: Convention) -> str:

@@ -90,7 +90,7 @@ class Order:
         """Return the same for two orders in which every document has the same rank and the same tie group."""
         groups = [self.start, self.size] if self.ties else []
         parts = [part.tobytes() for part in (self.query, self.rank, self.grade, self.length, *groups)]
-        return b"|".join([*parts, self.ties.encode(), str(bool(self.straddling) and self.after).encode()])
+        return b"|".join([*parts, self.ties.encode()])
 
 
 class JudgedRun:
@@ -208,7 +208,9 @@ class JudgedRun:
         if asked not in self._orders:
             rows = self.sorted_rows(precision, duplicates, unjudged=unjudged != "removed")
             found = rows.ordered(ties, self.cutoff, self.number, after=unjudged == "after")
-            self._orders[asked] = self._orders.setdefault((self.cutoff, found.signature()), found)
+            # what was taken out after the cut leaves no trace in the ranks, and was a choice where the cut is open
+            shared = asked if found.after and found.straddling else (self.cutoff, found.signature())
+            self._orders[asked] = self._orders.setdefault(shared, found)
         return self._orders[asked]
 
 

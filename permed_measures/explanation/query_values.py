@@ -292,18 +292,15 @@ class QueryValues:
             spans = []
             for query, straddle in order.straddling.items():
                 groups = [[kinds.get(grade, unjudged) for grade in group] for group in (*straddle.above, straddle.last)]
-                chosen = self._selections(tuple(map(ties.alike, groups)), straddle.room, sums, drop=order.after)
+                alike = (sums, straddle.room, *(tuple(sorted(map(repr, group))) for group in groups))
+                if alike not in self.parts:
+                    self.parts[alike] = ties.selections(groups, straddle.room, sums)
+                chosen = self.parts[alike]
                 spans.append(ties.NOT_GIVEN if chosen is None else chosen.divided(divisor(query, chosen)))
             self.parts[definition] = spans
         values = values.copy()
         values[list(order.straddling)] = [getattr(span, order.ties) for span in self.parts[definition]]
         return values
-
-    @_kept
-    def _selections(
-        self, groups: tuple[tuple[ties.Kind, ...], ...], room: int, sums: ties.Sum, *, drop: bool
-    ) -> ties.Selections | None:
-        return ties.selections(groups, room, sums, drop=drop)
 
 
 _FAMILIES: dict[str, Callable[[QueryValues, Convention, Order], Floats]] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import comb, log2
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,7 +43,7 @@ class Group(NamedTuple):
 
 
 Kind = float | None
-"""What matters of a document: None unjudged (where that matters), -1 not relevant, else what it counts."""
+"""What matters of a document: None taken out after the cut, -1 not relevant, else what it counts."""
 
 Sum = Callable[[Sequence[Group], int, int], Span]
 """Sums over whole groups that come after so many documents, so many of them relevant."""
@@ -73,29 +73,23 @@ class Selections(NamedTuple):
         return Span(float(self.probability @ shares[0]), float(shares[1].max()), float(shares[2].min()))
 
 
-def alike(kinds: Iterable[Kind]) -> tuple[Kind, ...]:
-    """Return the documents of a tie group in one order: groups that hold the same are equal."""
-    return tuple(sorted(kinds, key=lambda kind: (kind is None, kind)))
-
-
-def selections(groups: Sequence[Sequence[Kind]], room: int, sums: Sum, *, drop: bool) -> Selections | None:
+def selections(groups: Sequence[Sequence[Kind]], room: int, sums: Sum) -> Selections | None:
     """Compute the sums of every selection; None where there are too many.
 
     The cut-off goes through the last group and leaves ``room`` for its documents. A relevant document may count 0.
-    ``drop`` takes documents of kind None out of the list after the cut.
     """
     *whole_groups, last = groups
     kinds = Counter(last)
     if _number(kinds, room) > MOST_SELECTIONS:
         return None
-    above = [_group(group, drop=drop) for group in whole_groups]
+    above = [_group(group) for group in whole_groups]
     start, found = sum(group.size for group in above), sum(len(group.counts) for group in above)
     before = sums(above, 0, 0)
     gains = [gain for group in above for gain in group.counts]
     ways_in_all = comb(len(last), room)
     rows = []
     for ways, chosen in _choose(list(kinds.items()), room):
-        group = _group(chosen, drop=drop)
+        group = _group(chosen)
         below = sums([group], start, found)
         best = sorted([*gains, *group.counts], reverse=True) if sums is discounted_sum else ()
         ideal = discounted_sum([Group([gain], 1) for gain in best]).best
@@ -125,9 +119,8 @@ def _choose(kinds: list[tuple[Kind, int]], room: int) -> Iterator[tuple[int, lis
             yield ways * comb(count, taken), [kind] * taken + chosen
 
 
-def _group(kinds: Sequence[Kind], *, drop: bool) -> Group:
-    size = sum(kind is not None for kind in kinds) if drop else len(kinds)
-    return Group([kind for kind in kinds if kind is not None and kind >= 0], size)
+def _group(kinds: Sequence[Kind]) -> Group:
+    return Group([kind for kind in kinds if kind is not None and kind >= 0], sum(kind is not None for kind in kinds))
 
 
 def precision_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:
