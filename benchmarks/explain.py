@@ -13,7 +13,7 @@ import random
 import time
 
 from permed_measures import evaluate, explain
-from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.orders import JudgedRun
 from permed_measures.explanation.values import Values
 
 
@@ -53,7 +53,7 @@ def main() -> None:
             found = explain(qrels, run, about=about)
             seconds = time.perf_counter() - start
             start = time.perf_counter()
-            count = sum(1 for _ in Values(Lists(qrels, run, 10)).family(about.partition("@")[0]))
+            count = sum(1 for _ in Values(JudgedRun(qrels, run, 10)).family(about.partition("@")[0]))
             family = time.perf_counter() - start
             print(
                 f"{kind:<6} {options.queries:,} x {options.depth}  {about:<8} {count:>7,} conventions, "

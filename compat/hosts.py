@@ -24,7 +24,7 @@ from permed_measures import ParamError, evaluate
 from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
 from permed_measures.explanation.names import convention_of
-from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.orders import JudgedRun
 from permed_measures.explanation.values import Values as ByConvention
 from permed_measures.files import large as large_runs
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
@@ -128,7 +128,7 @@ def _by_tables(engine: str) -> Callable[[Sequence[Measure], Grid, Grid], Values]
 def by_explain(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
     """Read a measure as a convention, which explain computes by arrays, not by kernels."""
     grades = sorted({grade for judged in qrels.values() for grade in judged.values()})
-    lists = Lists(qrels, run, None)
+    lists = JudgedRun(qrels, run, None)
     at: dict[int | None, ByConvention] = {}
     values: Values = {}
     for measure in measures:

@@ -24,7 +24,7 @@ from compat.corpora import CORPORA
 from compat.corpora.corpus import Corpus, Grid
 from compat.corpora.real import FOLDER
 from permed_measures.explanation.conventions import FAMILIES, Convention, base_of
-from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.orders import JudgedRun
 from permed_measures.explanation.tools import TOOLS, Tool
 from permed_measures.explanation.values import Values
 from permed_measures.verification.references.reference import has_near_ties, has_ties, trec_order
@@ -232,7 +232,7 @@ def _corpora() -> tuple[str, ...]:
 @cache
 def _values(corpus: str, cutoff: int | None) -> Values:
     found = CORPORA[corpus]
-    return Values(Lists(found.qrels, found.run, cutoff))
+    return Values(JudgedRun(found.qrels, found.run, cutoff))
 
 
 def _mean(corpus: str, convention: Convention) -> float:

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from permed_measures import InputError, ParamError, evaluate, explain
 from permed_measures.explanation.conventions import FAMILIES, Convention
 from permed_measures.explanation.names import convention_of, measure_of, options_of
-from permed_measures.explanation.orders import Lists
+from permed_measures.explanation.orders import JudgedRun
 from permed_measures.explanation.values import Values
 from tests.conftest import examples, queries
 
@@ -134,7 +134,7 @@ def test_ties_are_exact_over_all_orders(family, query, cutoff):
     if cutoff is None and FAMILIES[family].needs_cutoff:
         cutoff = 4
     cutoff = None if FAMILIES[family].by_recall else cutoff
-    values = Values(Lists({"q": grades}, {"q": scores}, cutoff))
+    values = Values(JudgedRun({"q": grades}, {"q": scores}, cutoff))
     orders = Counter(map(tuple, all_orders(scores, grades)))
     for convention in conventions(values, family):
         each = [(by_hand(convention, list(grades.values()), order), times) for order, times in orders.items()]
@@ -147,6 +147,16 @@ def test_ties_are_exact_over_all_orders(family, query, cutoff):
                 assert math.isnan(found) or found == pytest.approx(value, abs=1e-12), asked  # not given, or exact
             else:
                 assert found == pytest.approx(value, abs=1e-12), asked
+
+
+def test_two_rules_that_leave_the_same_documents_keep_their_own_ties():
+    run = {"q": {"a": 1.0, "u": 1.0, "w": 1.0 + 1e-12}}
+    values = Values(JudgedRun({"q": {"a": 1}}, run, 2))
+    means = {
+        bits: values.mean(Convention("map", 2, unjudged="after", ties="expected", precision=bits)) for bits in (32, 64)
+    }
+    # a is one of the top 2, and then the first that is judged: of 3 tied documents, and of the 2 below w
+    assert means == pytest.approx({32: 2 / 3, 64: 1 / 2})
 
 
 def order_by_hand(scores, ties, precision):
@@ -171,7 +181,7 @@ def order_by_hand(scores, ties, precision):
 @given(query=queries(judged=st.integers(-2, 4)), cutoff=st.sampled_from([1, 3, None]))
 def test_every_order_agrees_with_a_plain_sort(ties, precision, query, cutoff):
     grades, scores = query
-    values = Values(Lists({"q": grades}, {"q": scores}, cutoff))
+    values = Values(JudgedRun({"q": grades}, {"q": scores}, cutoff))
     returned = [grades.get(doc_id) for doc_id in order_by_hand(scores, ties, precision)]
     for family in ("map", "ndcg", "mrr", "recall", "hit", *(("iprec",) if cutoff is None else ())):
         for convention in conventions(values, family):
@@ -201,7 +211,7 @@ def test_what_a_measure_expresses_is_what_evaluate_computes(family, data, cutoff
     qrels, run = data
     if not qrels or not run or (cutoff is None and FAMILIES[family].needs_cutoff):
         return
-    lists = Lists(qrels, run, None if FAMILIES[family].by_recall else cutoff)
+    lists = JudgedRun(qrels, run, None if FAMILIES[family].by_recall else cutoff)
     values = Values(lists)
     for definition in definitions(values, family):
         for unjudged, query_set, bits in itertools.product(("kept", "removed"), ("qrels", "run", "both"), (32, 64)):
@@ -240,7 +250,7 @@ def test_a_measure_is_read_as_the_plainest_convention_that_it_names(family, cuto
     if cutoff is None and FAMILIES[family].needs_cutoff:
         return
     named = {}
-    values = Values(Lists({"q": {f"d{grade}": grade for grade in grades}}, {"q": ["x"]}, cutoff))
+    values = Values(JudgedRun({"q": {f"d{grade}": grade for grade in grades}}, {"q": ["x"]}, cutoff))
     for definition in definitions(values, family):
         for unjudged in ("kept", "removed"):
             convention = definition._replace(unjudged=unjudged)
@@ -314,7 +324,7 @@ def test_a_measure_has_the_value_that_evaluate_gives_it_or_is_refused(qrels, run
     except ParamError as error:
         assert re.search("gains|weights", str(error))  # noqa: PT017  (either is right, and both are looked at)
         return
-    values = Values(Lists(qrels, run, convention.cutoff))
+    values = Values(JudgedRun(qrels, run, convention.cutoff))
     found = dict(zip(values.lists.query_ids, values.by_query(convention), strict=True))
     assert {query_id: found[query_id] for query_id in expected} == pytest.approx(expected, abs=1e-12), convention
     with pytest.MonkeyPatch.context() as patch:
@@ -360,7 +370,7 @@ def test_gains_are_read_by_what_each_grade_gains(name, grades, gain, threshold):
 def test_the_query_set_and_what_is_empty():
     qrels = {"a": {"x": 1}, "b": {"y": 1}, "c": {"z": 0}}
     run = {"a": {"x": 1.0}, "c": {"z": 1.0}, "d": {"x": 1.0}}
-    values = Values(Lists(qrels, run, 10))
+    values = Values(JudgedRun(qrels, run, 10))
 
     def mean(**changes):
         return values.mean(Convention("map", 10)._replace(**changes))
@@ -376,7 +386,7 @@ def test_the_query_set_and_what_is_empty():
 def test_rounding_is_of_each_query():
     qrels = {query: {"x": 1} for query in "abc"}
     run = {"a": ["x"], "b": ["p", "q", "x"], "c": ["p", "q", "x"]}
-    values = Values(Lists(qrels, run, 10))
+    values = Values(JudgedRun(qrels, run, 10))
     assert values.mean(Convention("mrr", 10, rounding=2)) == pytest.approx((1 + 0.33 + 0.33) / 3)
     assert values.mean(Convention("mrr", 10)) == pytest.approx((1 + 1 / 3 + 1 / 3) / 3)
 
@@ -391,7 +401,7 @@ def test_rounding_is_of_each_query():
     ],
 )
 def test_a_document_returned_twice(duplicates, expected):
-    values = Values(Lists({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "a", "b"]}, 4))
+    values = Values(JudgedRun({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "a", "b"]}, 4))
     assert values.mean(Convention("map", 4, duplicates=duplicates)) == pytest.approx(expected)
-    scored = Values(Lists({"q": {"a": 1, "b": 1}}, {"q": [("a", 9.0), ("x", 8.0), ("a", 7.0), ("b", 6.0)]}, 4))
+    scored = Values(JudgedRun({"q": {"a": 1, "b": 1}}, {"q": [("a", 9.0), ("x", 8.0), ("a", 7.0), ("b", 6.0)]}, 4))
     assert scored.mean(Convention("map", 4, duplicates=duplicates)) == pytest.approx(expected)

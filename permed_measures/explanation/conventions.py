@@ -1,17 +1,23 @@
-"""The conventions a measure's name leaves open: one family per name, its axes and their choices as data.
+"""The conventions a measure's name leaves open: one family per name, its axes and their choices: conventions.json.
 
-A :class:`Convention` says everything that is needed to get one number. The axes stand in the order in which a waterfall
+A :class:`Convention` says everything that is needed to get one number. The axes are in the order in which a waterfall
 toggles them: first what is evaluated, then what is computed, last what is printed.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError, did_you_mean
+
+About = tuple[str, int | float | None]
+"""A family, and the cut-off or the recall level that its name is followed by."""
 
 
 class Convention(NamedTuple):
@@ -35,25 +41,30 @@ class Convention(NamedTuple):
     rounding: int | None = None
 
     @property
-    def at(self) -> float | None:
+    def at(self) -> int | float | None:
         """What follows the name: the cut-off, or the recall level where the family has that."""
         return self.recall if FAMILIES[self.family].by_recall else self.cutoff
 
+    @property
+    def about(self) -> About:
+        """The family and what follows its name."""
+        return self.family, self.at
+
     def deviations(self) -> frozenset[tuple[str, Any]]:
         """Return what differs from the base of the family."""
-        base = base_of(self.family, self.at)
-        return frozenset((axis, getattr(self, axis)) for axis in AXES if getattr(self, axis) != getattr(base, axis))
+        both = zip(self._fields, self, base_of(*self.about), strict=True)
+        return frozenset((axis, choice) for axis, choice, plain in both if choice != plain)
 
     @property
     def cost(self) -> float:
         """How far the convention is from the plainest reading of the name: the sum over what it changes."""
-        return sum(cost_of(axis, value) for axis, value in self.deviations())
+        return sum(AXES[axis].choices.get(choice, _OTHER).cost for axis, choice in self.deviations())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choices on the axes of the family, by name."""
         family = FAMILIES[self.family]
-        axes = ("recall" if family.by_recall else "cutoff", *family.axes, *SHARED)
-        return {"family": self.family, **{axis: getattr(self, axis) for axis in axes}}
+        axes = ("family", "recall" if family.by_recall else "cutoff", *family.axes, *SHARED)
+        return {axis: getattr(self, axis) for axis in axes}
 
 
 class Choice(NamedTuple):
@@ -63,134 +74,19 @@ class Choice(NamedTuple):
     cost: float = 0.0
 
 
-@dataclass(frozen=True)
-class Axis:
+_OTHER = Choice("", 1.0)
+"""A choice that depends on the data: a threshold or a weight."""
+
+
+class Axis(NamedTuple):
     """One thing that a name leaves open."""
 
-    name: str
     about: str
     choices: Mapping[Any, Choice]
     """Those that do not depend on the data; thresholds and weights are added from the grades."""
+    other: str = ""
+    """How any other number is said."""
 
-
-AXES: dict[str, Axis] = {
-    axis.name: axis
-    for axis in (
-        Axis(
-            "queries",
-            "over which queries the mean runs",
-            {
-                "qrels": Choice("mean over the queries of the qrels, a missing one counts 0"),
-                "both": Choice("mean over the queries in both qrels and run", 0.5),
-                "run": Choice("mean over the queries of the run, an unjudged one counts 0", 1.0),
-            },
-        ),
-        Axis(
-            "duplicates",
-            "what happens to a document that is returned twice",
-            {
-                "first": Choice("of a document returned twice the better place counts, the list closes up"),
-                "each": Choice("a document returned twice counts twice", 1.0),
-                "held": Choice("a document returned twice counts once, its second place stays in the list", 1.0),
-                "last": Choice("of a document returned twice the last line counts", 1.5),
-            },
-        ),
-        Axis(
-            "precision",
-            "how precisely scores are compared",
-            {32: Choice("scores compared as 32-bit floats"), 64: Choice("scores compared as 64-bit floats", 0.5)},
-        ),
-        Axis(
-            "ties",
-            "the order of documents with equal scores",
-            {
-                "trec_eval": Choice("ties by document id, descending"),
-                "input": Choice("ties in the order of the run", 1.0),
-                "expected": Choice("ties as the mean over all their orders", 1.0),
-                "ascending": Choice("ties by document id, ascending", 1.5),
-                "reverse": Choice("ties in the reverse order of the run", 1.5),
-                "listed": Choice("documents in the order of the run, scores ignored", 2.0),
-                "best": Choice("ties in the best order", 2.5),
-                "worst": Choice("ties in the worst order", 2.5),
-            },
-        ),
-        Axis(
-            "unjudged",
-            "what happens to unjudged documents, and to those of a negative grade",
-            {
-                "kept": Choice("unjudged documents stay in the list, not relevant"),
-                "removed": Choice("unjudged documents are removed, then the list is cut", 1.0),
-                "after": Choice("the list is cut, then unjudged documents are removed", 2.0),
-            },
-        ),
-        Axis("threshold", "the lowest grade that is relevant", {1: Choice("relevant from grade 1")}),
-        Axis("family", "the measure", {}),
-        Axis("cutoff", "the cut-off", {}),
-        Axis("recall", "the recall level", {}),
-        Axis(
-            "gain",
-            "what a document gains",
-            {
-                "linear": Choice("gain = grade"),
-                "exponential": Choice("gain = 2^grade - 1", 1.0),
-                "binary": Choice("gain = 1 for every relevant document", 1.0),
-            },
-        ),
-        Axis(
-            "ideal",
-            "what the ideal list is made of",
-            {
-                "judged": Choice("ideal from all judged documents, cut like the list"),
-                "returned": Choice("ideal from the returned list, re-sorted", 1.0),
-                "top": Choice("ideal from the top k alone, re-sorted", 1.5),
-                "uncut": Choice("ideal from all judged documents, not cut", 1.5),
-                "short": Choice("ideal from all judged documents, no longer than the returned list", 1.5),
-            },
-        ),
-        Axis("weights", "what a relevant document counts", {None: Choice("every relevant document counts 1")}),
-        Axis(
-            "denominator",
-            "what the sum is divided by",
-            {
-                "relevant": Choice("divided by all judged relevant documents"),
-                "k": Choice("divided by k"),
-                "min": Choice("divided by min(judged relevant documents, k)", 1.0),
-                "retrieved": Choice("divided by the relevant documents in the top k", 1.0),
-                "ideal": Choice("divided by the best sum any ranking reaches", 1.5),
-                "length": Choice("divided by the number of documents in the top k, at most k", 1.0),
-                "returned": Choice("divided by the relevant documents of the whole returned list", 1.5),
-                "returned-min": Choice("divided by min(relevant documents of the returned list, k)", 2.0),
-            },
-        ),
-        Axis(
-            "levels",
-            "how a recall level becomes a number of documents",
-            {
-                "up": Choice("recall x of R documents is reached at x·R + 0.9 documents, decimals cut off"),
-                "nearest": Choice("recall x of R documents is reached at x·R documents, rounded to the nearest", 0.5),
-            },
-        ),
-        Axis(
-            "empty",
-            "a query with nothing relevant",
-            {
-                "zero": Choice("a query with nothing relevant counts 0"),
-                "left out": Choice("a query with nothing relevant is left out", 1.0),
-                "one": Choice("a query with nothing relevant counts 1", 1.5),
-            },
-        ),
-        Axis(
-            "rounding",
-            "rounding of each query's value before the mean",
-            {
-                None: Choice("values of queries are not rounded"),
-                5: Choice("each query's value rounded to 5 decimals", 1.0),
-                4: Choice("each query's value rounded to 4 decimals", 1.0),
-                2: Choice("each query's value rounded to 2 decimals", 2.0),
-            },
-        ),
-    )
-}
 
 SHARED = ("queries", "duplicates", "precision", "ties", "unjudged", "empty", "rounding")
 
@@ -201,88 +97,36 @@ class Family:
 
     name: str
     label: str
-    axes: tuple[str, ...]
-    choices: Mapping[str, tuple[Any, ...]]
-    """The choices of this family where not all of an axis apply; the first one is the base."""
-    aliases: tuple[str, ...]
+    aliases: Sequence[str]
+    axes: Sequence[str] = ("threshold",)
+    denominators: Sequence[str] = ("relevant",)
+    """The first one is the base."""
     needs_cutoff: bool = False
     by_recall: bool = False
     """The name is followed by a recall level, not by a cut-off."""
 
+    def takes(self, at: float | None) -> bool:
+        """Whether the name may be followed by this cut-off."""
+        return at is not None or not self.needs_cutoff
 
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        Family(
-            "map",
-            "average precision",
-            ("threshold", "weights", "denominator"),
-            {"denominator": ("relevant", "min", "retrieved", "ideal", "returned", "returned-min")},
-            ("ap", "mean_average_precision", "average_precision", "map_cut"),
-        ),
-        Family(
-            "ndcg",
-            "nDCG",
-            ("threshold", "gain", "ideal"),
-            {},
-            ("ndcg_cut", "normalized_dcg", "ndcg_score"),
-        ),
-        Family(
-            "recall",
-            "recall",
-            ("threshold", "denominator"),
-            {"denominator": ("relevant", "min", "returned")},
-            ("r", "rec"),
-        ),
-        Family(
-            "precision",
-            "precision",
-            ("threshold", "denominator"),
-            {"denominator": ("k", "length")},
-            ("p", "prec"),
-            needs_cutoff=True,
-        ),
-        Family("mrr", "reciprocal rank", ("threshold",), {}, ("rr", "recip_rank", "reciprocal_rank", "mrr_cut")),
-        Family(
-            "hit",
-            "hit rate",
-            ("threshold",),
-            {},
-            ("hit_rate", "hits", "success", "coverage", "accuracy", "acc", "top_k_accuracy"),
-        ),
-        Family(
-            "iprec",
-            "interpolated precision",
-            ("threshold", "levels"),
-            {},
-            ("iprec_at_recall", "interpolated_precision"),
-            by_recall=True,
-        ),
-    )
+
+_DATA: dict[str, dict[str, Any]] = json.loads(
+    (files("permed_measures.explanation") / "conventions.json").read_text(encoding="utf-8")
+)
+AXES: dict[str, Axis] = {
+    name: Axis(**{**axis, "choices": {choice: Choice(words, cost) for choice, cost, words in axis["choices"]}})
+    for name, axis in _DATA["axes"].items()
 }
-
-_THRESHOLD_COST = 1.0
+FAMILIES: dict[str, Family] = {name: Family(name, **family) for name, family in _DATA["families"].items()}
 _MOST_THRESHOLDS = 10
 
 
+@lru_cache(maxsize=1 << 10, typed=True)
 def base_of(family: str, at: float | None) -> Convention:
     """Return the plainest reading of a name and its cut-off, or its recall level."""
     if FAMILIES[family].by_recall:
         return Convention(family, recall=at)
-    cutoff = None if at is None else int(at)
-    choices = FAMILIES[family].choices.get("denominator", ("relevant",))
-    return Convention(family, cutoff, denominator=choices[0])
-
-
-def choices_of(family: str, axis: str) -> tuple[Any, ...]:
-    """Return the choices of a family on an axis that do not depend on the data."""
-    return FAMILIES[family].choices.get(axis) or tuple(AXES[axis].choices)
-
-
-def cost_of(axis: str, value: Any) -> float:  # noqa: ANN401  (a choice of any axis)
-    """How unusual a choice is."""
-    known = AXES[axis].choices.get(value)
-    return _THRESHOLD_COST if known is None else known.cost
+    return Convention(family, None if at is None else int(at), denominator=FAMILIES[family].denominators[0])
 
 
 def thresholds_of(grades: list[float]) -> list[float]:
@@ -308,29 +152,16 @@ def weights_of(grades: list[float]) -> list[float | None]:
     >>> weights_of([0, 1, 2]), weights_of([0, 1]), weights_of([3.5, 1]), weights_of([0])
     ([None, 2], [None, 2], [None, 3.5], [None, 2])
     """
-    top = max(grades, default=0)
     permed = 2
-    return [None, permed] if top <= permed else [None, top]
-
-
-_OF_A_NUMBER = {
-    "threshold": "relevant from grade {:g}",
-    "weights": "a relevant document counts grade/{:g}",
-    "cutoff": "cut at {}",
-    "recall": "at recall {:g}",
-}
+    return [None, max([permed, *grades])]
 
 
 def phrase(axis: str, value: Any) -> str:  # noqa: ANN401  (a choice of any axis)
     """Say one choice."""
-    known = AXES[axis].choices.get(value)
-    if known is not None:
-        return known.words
     if axis == "family":
         return FAMILIES[value].label
-    if value is None:
-        return {"cutoff": "the whole list", "recall": "no recall level"}[axis]
-    return _OF_A_NUMBER[axis].format(value)
+    known = AXES[axis].choices.get(value)
+    return AXES[axis].other.format(value) if known is None else known.words
 
 
 def in_words(convention: Convention) -> str:
@@ -339,31 +170,16 @@ def in_words(convention: Convention) -> str:
     >>> in_words(Convention("map", 10, denominator="retrieved"))
     'average precision at 10, divided by the relevant documents in the top k'
     """
-    family = FAMILIES[convention.family]
-    base = base_of(convention.family, convention.at)
-    parts = [title(convention)]
-    for axis in family.axes:
-        value = getattr(convention, axis)
-        if axis == "threshold":
-            said = value != base.threshold or convention.gain == "binary"
-        else:
-            said = axis != "weights" or value is not None
-        if said and (axis != "threshold" or convention.family != "ndcg" or convention.gain == "binary"):
-            parts.append(phrase(axis, value))
-    parts += [phrase(axis, getattr(convention, axis)) for axis in SHARED if _differs(convention, base, axis)]
-    return ", ".join(parts)
-
-
-def _differs(convention: Convention, base: Convention, axis: str) -> bool:
-    return bool(getattr(convention, axis) != getattr(base, axis))
-
-
-def title(convention: Convention) -> str:
-    """Return "nDCG at 10", "nDCG" of the whole list, or "interpolated precision at recall 0.6"."""
-    label, at = FAMILIES[convention.family].label, convention.at
-    if at is None:
-        return label
-    return f"{label} at recall {at:g}" if FAMILIES[convention.family].by_recall else f"{label} at {at}"
+    family, (name, at) = FAMILIES[convention.family], convention.about
+    base = base_of(name, at)
+    said = {axis for axis in SHARED if getattr(convention, axis) != getattr(base, axis)}.union(family.axes)
+    if convention.weights is None:
+        said.discard("weights")
+    if convention.gain != "binary" and (name == "ndcg" or convention.threshold == base.threshold):
+        said.discard("threshold")
+    level = "" if at is None else f" at recall {at:g}" if family.by_recall else f" at {at}"
+    parts = [phrase(axis, getattr(convention, axis)) for axis in (*family.axes, *SHARED) if axis in said]
+    return ", ".join([family.label + level, *parts])
 
 
 def short(family: str, at: float | None) -> str:
@@ -371,7 +187,7 @@ def short(family: str, at: float | None) -> str:
     return family if at is None else f"{family}@{at:g}"
 
 
-def parse_about(text: str) -> tuple[str, int | float | None]:
+def parse_about(text: str) -> About:
     """Return the family and the cut-off or recall level that a name speaks about, in any of the usual spellings.
 
     >>> parse_about("MAP@10"), parse_about("ndcg_cut_10"), parse_about("recall"), parse_about("P_5")
@@ -380,18 +196,19 @@ def parse_about(text: str) -> tuple[str, int | float | None]:
     (('iprec', 0.6), ('iprec', 0.6))
     """
     found = re.fullmatch(r"\s*([A-Za-z][A-Za-z_]*?)(?:[@._-](?:at_)?(\d+|\d*\.\d+))?\s*", text)
-    names = {alias: family.name for family in FAMILIES.values() for alias in (family.name, *family.aliases)}
-    name = None if found is None else names.get(found[1].lower())
-    if found is None or name is None:
+    names = {alias: family for family in FAMILIES.values() for alias in (family.name, *family.aliases)}
+    family = None if found is None else names.get(found[1].lower())
+    if found is None or family is None:
         raise ParamError(f"about={text!r}: no family of that name.{did_you_mean(text, names)}")
-    if FAMILIES[name].by_recall:
-        if found[2] is None or not 0 <= float(found[2]) <= 1:
+    name, level = family.name, found[2]
+    if family.by_recall:
+        if level is None or not 0 <= float(level) <= 1:
             raise ParamError(f"about={text!r}: {name} needs a recall level from 0 to 1, such as {name}@0.5")
-        return name, float(found[2])
-    if found[2] is None and not FAMILIES[name].needs_cutoff:
+        return name, float(level)
+    if level is None and family.takes(None):
         return name, None
-    if len(found[2] or "") > 9:  # noqa: PLR2004  (numpy counts in 64 bits)
+    if len(level or "") > 9:  # noqa: PLR2004  (numpy counts in 64 bits)
         raise ParamError(f"about={text!r:.40}: a cut-off has at most 9 digits")
-    if found[2] is None or not found[2].isdigit() or int(found[2]) == 0:
+    if level is None or not level.isdigit() or int(level) == 0:
         raise ParamError(f"about={text!r}: {name} needs a cut-off, a whole number of at least 1, such as {name}@10")
-    return name, int(found[2])
+    return name, int(level)

@@ -1,6 +1,6 @@
 """Qrels and a run as arrays, and the order of every list under every tie rule: ranked once per rule.
 
-Only judged documents get a rank. An :class:`Order` holds them by query and rank, with the tie group each one stands in.
+Only judged documents get a rank. An :class:`Order` holds them by query and rank, with the tie group of each one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from permed_measures.errors import InputError
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.numbers import as_float
 from permed_measures.ranking import check_ids
 
 if TYPE_CHECKING:
@@ -45,26 +45,14 @@ class Rows:
         doc_ids = [doc_id for doc_id, wanted in zip(self.doc_ids, keep.tolist(), strict=True) if wanted]
         return Rows(self.query[keep], self.score[keep], self.grade[keep], doc_ids)
 
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """The judged documents of all lists by query and rank."""
-
-    key: int
-    """The same for two orders in which every document has the same rank and the same tie group."""
-    query: Ints
-    rank: Ints
-    grade: Floats
-    start: Ints
-    """How many documents stand before the tie group."""
-    size: Ints
-    """How many documents the tie group has."""
-    length: Ints
-    """How many documents each query returned."""
-    ties: str
-    """'expected', 'best' or 'worst' where values speak about all orders; else empty: ranks say everything."""
-    straddling: dict[int, Straddle]
-    """Queries whose cut goes through a tie group: which documents are in the top k is open there."""
+    def chosen(self, *, last: bool) -> Bools:
+        """Mark one row of each document: the last, or that of the highest score, the first of these."""
+        by_score = np.arange(len(self.score))[::-1] if last else np.argsort(-self.score, kind="stable")
+        pairs = list(zip(self.query.tolist(), self.doc_ids, strict=True))
+        places = {pairs[place]: place for place in by_score[::-1].tolist()}  # a later one replaces an earlier one
+        keep = np.zeros(len(pairs), dtype=bool)
+        keep[list(places.values())] = True
+        return keep
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +66,34 @@ class Straddle:
     """How many of its documents are in the top k."""
 
 
-class Lists:
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The judged documents of all lists by query and rank."""
+
+    query: Ints
+    rank: Ints
+    grade: Floats
+    start: Ints
+    """How many documents come before the tie group."""
+    size: Ints
+    """How many documents the tie group has."""
+    length: Ints
+    """How many documents each query returned."""
+    ties: str
+    """'expected', 'best' or 'worst' where values speak about all orders; else empty: ranks say everything."""
+    straddling: dict[int, Straddle]
+    """Queries whose cut goes through a tie group: which documents are in the top k is open there."""
+    after: bool
+    """Whether unjudged documents were removed after the cut."""
+
+    def signature(self) -> bytes:
+        """Return the same for two orders in which every document has the same rank and the same tie group."""
+        groups = [self.start, self.size] if self.ties else []
+        parts = [part.tobytes() for part in (self.query, self.rank, self.grade, self.length, *groups)]
+        return b"|".join([*parts, self.ties.encode()])
+
+
+class JudgedRun:
     """Qrels and run, read once."""
 
     def __init__(self, qrels: QrelsLike, run: RunLike, cutoff: int | None) -> None:
@@ -89,42 +104,31 @@ class Lists:
         if not self.query_ids:
             msg = "no query to explain: qrels and run are empty"
             raise InputError(msg)
-        number = len(self.query_ids)
-        self.in_qrels = np.arange(number) < len(self.qrels)
+        self.number = len(self.query_ids)
+        self.in_qrels = np.arange(self.number) < len(self.qrels)
         self.in_run = np.array([query_id in returned for query_id in self.query_ids], dtype=bool)
         sizes = [len(judged) for judged in self.qrels.values()]
         self.judged_query: Ints = np.repeat(np.arange(len(self.qrels)), sizes)
         grades = [grade for judged in self.qrels.values() for grade in judged.values()]
         self.judged_grade: Floats = np.array(grades, dtype=np.float64)
         self.distinct_grades = sorted(set(grades))
-        self.rows = self._rows(returned)
-        self.forget()
-        self._treated: dict[tuple[str, bool], Rows] = {("first", True): self.rows}
+        self.duplicates = 0
+        self.all_rows = self._read(returned)
+        self._treated: dict[tuple[str, bool], Rows] = {}
+        self._sorted: dict[tuple[str, bool, int], _SortedRows] = {}
+        self._orders: dict[tuple[Any, ...], Order] = {}
 
-    def at(self, cutoff: int | None) -> Lists:
+    def at(self, cutoff: int | None) -> JudgedRun:
         """Return the same input with another cut-off; nothing is read again."""
         other = copy(self)
         other.cutoff = cutoff
-        other.forget()
         return other
 
-    def forget(self) -> None:
-        """Drop the orders: they belong to a cut-off."""
-        self._orders: dict[Any, Order] = {}
-        self._keys: dict[bytes, int] = {}
-
-    @property
-    def number(self) -> int:
-        """How many queries there are, in the qrels or in the run."""
-        return len(self.query_ids)
-
-    def _rows(self, returned: Mapping[str, Any]) -> Rows:
+    def _read(self, returned: Mapping[str, Any]) -> Rows:
         doc_ids: list[str] = []
         scores: list[Floats] = []
-        sizes: list[int] = []
         places: list[int] = []
         grades: list[float] = []
-        self.duplicates = 0
         for query_id, judged in self.qrels.items():
             ids, values = _checked(query_id, returned.get(query_id, ()))
             start = len(doc_ids)
@@ -139,43 +143,42 @@ class Lists:
             grades += [grade if grade >= 0 else np.nan for _, grade in hits]
             doc_ids += ids
             scores.append(values)
-            sizes.append(len(ids))
         grade = np.full(len(doc_ids), np.nan)
         grade[places] = grades
-        query: Ints = np.repeat(np.arange(len(sizes)), sizes)
-        self.all_rows = Rows(query, np.concatenate([*scores, np.empty(0)]), grade, doc_ids)
-        if not self.duplicates:
-            return self.all_rows
-        return self.all_rows.kept(_first_ones(self.all_rows))
+        query: Ints = np.repeat(np.arange(len(scores)), [len(values) for values in scores])
+        return Rows(query, np.concatenate([*scores, np.empty(0)]), grade, doc_ids)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of evaluate(): of a document returned twice the better one."""
+        return self.treated("first", unjudged=True)
 
     def treated(self, duplicates: str, *, unjudged: bool) -> Rows:
         """Return the rows after duplicates are dealt with, with or without unjudged documents."""
-        key = (duplicates if self.duplicates else "first", unjudged)
+        key = (duplicates if self.duplicates else "each", unjudged)
         if key not in self._treated:
-            rows = self._treated.get((key[0], True)) or self._without_duplicates(key[0])
-            self._treated[key[0], True] = rows
+            rows = self.all_rows if unjudged else self.treated(duplicates, unjudged=True)
             if not unjudged:
-                self._treated[key] = rows.kept(~np.isnan(rows.grade))
+                rows = rows.kept(~np.isnan(rows.grade))
+            elif key[0] == "held":  # the later places stay, as documents that nobody judged
+                grade = np.where(rows.chosen(last=False), rows.grade, np.nan)
+                rows = Rows(rows.query, rows.score, grade, rows.doc_ids)
+            elif key[0] != "each":
+                rows = rows.kept(rows.chosen(last=key[0] == "last"))
+            self._treated[key] = rows
         return self._treated[key]
 
-    def _without_duplicates(self, duplicates: str) -> Rows:
-        rows = self.all_rows
-        if duplicates == "each":
-            return rows
-        if duplicates == "last":
-            pairs = zip(rows.query.tolist(), rows.doc_ids, strict=True)
-            last = {pair: place for place, pair in enumerate(pairs)}  # a later one replaces an earlier one
-            keep = np.zeros(len(rows.doc_ids), dtype=bool)
-            keep[list(last.values())] = True
-            return rows.kept(keep)
-        # held: the later places stay, as documents that nobody judged
-        grade = np.where(_first_ones(rows), rows.grade, np.nan)
-        return Rows(rows.query, rows.score, grade, rows.doc_ids)
+    def sorted_rows(self, precision: int, duplicates: str = "first", *, unjudged: bool = True) -> _SortedRows:
+        """Return the treated rows by score."""
+        key = (duplicates if self.duplicates else "each", unjudged, precision)
+        if key not in self._sorted:
+            self._sorted[key] = _SortedRows(self.treated(duplicates, unjudged=unjudged), precision)
+        return self._sorted[key]
 
     @cached_property
     def near_ties(self) -> bool:
         """Whether two different scores of a list are the same 32-bit float."""
-        whole, single = _Sorted(self.rows, 64), _Sorted(self.rows, 32)
+        whole, single = self.sorted_rows(64), self.sorted_rows(32)
         return bool((whole.size != single.size).any() or (whole.order != single.order).any())
 
     @cached_property
@@ -192,7 +195,7 @@ class Lists:
 
     def tied(self, precision: int, depth: int | None) -> tuple[int, int, int]:
         """Return how many documents of the top tie with another one, how many there are, and queries with a tie."""
-        ordered = _Sorted(self.rows, precision)
+        ordered = self.sorted_rows(precision)
         top = np.ones(len(ordered.place), dtype=bool) if depth is None else ordered.place < depth
         tied = top & (ordered.size > 1)
         return int(tied.sum()), int(top.sum()), len(np.unique(ordered.query[tied]))
@@ -201,35 +204,17 @@ class Lists:
         """Rank all lists by one rule; two rules that rank alike share one Order."""
         if self.cutoff is None and unjudged == "after":
             unjudged = "removed"  # nothing is cut
-        asked = (ties, precision, unjudged, duplicates)
+        asked = (self.cutoff, ties, precision, unjudged, duplicates)
         if asked not in self._orders:
-            rows = self.treated(duplicates, unjudged=unjudged != "removed")
-            found = _Sorted(rows, precision).arranged(ties, self.cutoff, after=unjudged == "after")
-            self._orders[asked] = self._shared(found)
+            rows = self.sorted_rows(precision, duplicates, unjudged=unjudged != "removed")
+            found = rows.ordered(ties, self.cutoff, self.number, after=unjudged == "after")
+            # what was taken out after the cut leaves no trace in the ranks, and was a choice where the cut is open
+            shared = asked if found.after and found.straddling else (self.cutoff, found.signature())
+            self._orders[asked] = self._orders.setdefault(shared, found)
         return self._orders[asked]
 
-    def _shared(self, found: dict[str, Any]) -> Order:
-        length = np.bincount(found.pop("list_query"), minlength=self.number)
-        names = ("query", "rank", "grade", "start", "size")
-        parts = [found[name].tobytes() for name in (names if found["ties"] else names[:3])]
-        signature = b"|".join([*parts, length.tobytes(), found["ties"].encode()])
-        key = self._keys.setdefault(signature, len(self._keys))
-        return Order(key=key, length=length, **found)
 
-
-def _first_ones(rows: Rows) -> Bools:
-    """Of each document of a query the row with the highest score, the first one where scores are equal."""
-    best: dict[tuple[int, str], int] = {}
-    scores = rows.score.tolist()
-    for place, pair in enumerate(zip(rows.query.tolist(), rows.doc_ids, strict=True)):
-        if pair not in best or scores[place] > scores[best[pair]]:
-            best[pair] = place
-    keep = np.zeros(len(rows.doc_ids), dtype=bool)
-    keep[list(best.values())] = True
-    return keep
-
-
-class _Sorted:
+class _SortedRows:
     """Rows by query and score, with their tie groups."""
 
     def __init__(self, rows: Rows, precision: int) -> None:
@@ -238,57 +223,29 @@ class _Sorted:
         if precision == 32:  # noqa: PLR2004  (bits)
             with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float, in trec_eval too
                 score = score.astype(np.float32).astype(np.float64)
-        self.order: Ints = np.lexsort((np.arange(len(score)), -score, rows.query))
+        self.order: Ints = np.lexsort((-score, rows.query))
         self.query: Ints = rows.query[self.order]
-        number = len(score)
-        new_query = np.ones(number, dtype=bool)
-        new_query[1:] = self.query[1:] != self.query[:-1]
-        self.query_start: Ints = _spread(np.flatnonzero(new_query), number)
-        ordered = score[self.order]
-        new_group = new_query.copy()
-        new_group[1:] |= ordered[1:] != ordered[:-1]
-        starts = np.flatnonzero(new_group)
-        self.group_start: Ints = _spread(starts, number)
-        self.size: Ints = np.repeat(np.diff(np.append(starts, number)), np.diff(np.append(starts, number)))
-        self.place: Ints = np.arange(number) - self.query_start
-        """How many documents stand before, in this order."""
+        self.place, self.start, self.size = _places(self.query, score[self.order])
 
-    def arranged(self, ties: str, cutoff: int | None, *, after: bool) -> dict[str, Any]:
-        """Return the parts of an Order."""
-        order, query = self.order, self.query
-        start, size = self.group_start - self.query_start, self.size
+    def ordered(self, ties: str, cutoff: int | None, number: int, *, after: bool) -> Order:
+        """Return the order of all lists under one tie rule."""
+        query, place, start, size = self.query, self.place, self.start, self.size
         if ties == "listed":
-            order, query = np.arange(len(self.rows.query)), self.rows.query
-            size = np.ones_like(self.size)
-            start = self.place
+            grade, start, size = self.rows.grade, place, np.ones_like(size)
         else:
-            order = self._broken(ties)
-        grade = self.rows.grade[order]
-        reach = len(grade) if cutoff is None else cutoff
-        open_orders = ties in ANY_ORDER and bool((~np.isnan(grade) & (size > 1) & (start < reach)).any())
-        straddling = {}
-        if open_orders and cutoff is not None:
-            straddling = self._straddling(start, grade, cutoff)
-        rank = self.place + 1
+            grade = self.rows.grade[self._broken(ties)]
         hit = ~np.isnan(grade)
-        list_query = query
+        reach = len(grade) if cutoff is None else cutoff
+        is_open = ties in ANY_ORDER and bool((hit & (size > 1) & (start < reach)).any())
+        straddling = self._straddling(grade, cutoff) if is_open and cutoff is not None else {}
         if after:
-            hit &= rank <= reach
-            list_query = query[hit]
-        query, rank, start, size = (part[hit] for part in (query, rank, start, size))
-        grade = grade[hit]
-        if after:
-            rank, start, size = _closed_up(query, start)
-        return {
-            "list_query": list_query,
-            "query": query,
-            "rank": rank,
-            "grade": grade,
-            "start": start,
-            "size": size,
-            "ties": ties if open_orders else "",
-            "straddling": straddling,
-        }
+            hit &= place < reach
+        length = np.bincount(query[hit] if after else query, minlength=number)
+        query, place, start, size = (part[hit] for part in (query, place, start, size))
+        if after:  # what is left of each list closes up; documents of one tie group stay one
+            place, start, size = _places(query, start)
+        ties = ties if is_open else ""
+        return Order(query, place + 1, grade[hit], start, size, length, ties, straddling, after)
 
     def _broken(self, ties: str) -> Ints:
         """Return the order with every tie broken."""
@@ -308,49 +265,42 @@ class _Sorted:
             key = np.array([place[doc_id] for doc_id in doc_ids], dtype=np.float64)
             key = key if ties == "ascending" else -key
         order: Ints = self.order.copy()
-        order[tied] = rows[np.lexsort((key, self.group_start[tied]))]
+        order[tied] = rows[np.lexsort((key, self.start[tied], self.query[tied]))]
         return order
 
-    def _straddling(self, start: Ints, grade: Floats, cutoff: int) -> dict[int, Straddle]:
-        across = (start < cutoff) & (start + self.size > cutoff) & ~np.isnan(grade)
+    def _straddling(self, grade: Floats, cutoff: int) -> dict[int, Straddle]:
+        across = (self.start < cutoff) & (self.start + self.size > cutoff) & ~np.isnan(grade)
         found = {}
         for query in np.unique(self.query[across]).tolist():
             first, end = np.searchsorted(self.query, [query, query + 1]).tolist()
-            places = slice(first, first + int(np.searchsorted(start[first:end], cutoff)))
-            groups = _runs(start[places].tolist(), grade[places].tolist())
-            room = cutoff - sum(len(group) for group in groups[:-1])
-            found[query] = Straddle(groups[:-1], groups[-1], room)
+            start = self.start[first:end]
+            start = start[start < cutoff]
+            groups = [part.tolist() for part in np.split(grade[first : first + len(start)], stretches(start)[1:])]
+            found[query] = Straddle(groups[:-1], groups[-1], cutoff - int(start[-1]))
         return found
 
 
-def _spread(starts: Ints, number: int) -> Ints:
-    """Return for each place the start of the stretch it is in."""
-    spread: Ints = np.repeat(starts, np.diff(np.append(starts, number)))
+def stretches(*keys: NDArray[Any]) -> Ints:
+    """Return where each stretch of equal keys begins."""
+    new = np.zeros(len(keys[0]), dtype=bool)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= key[1:] != key[:-1]
+    return np.flatnonzero(new)
+
+
+def spread(starts: Ints, number: int, values: Ints | None = None) -> Ints:
+    """Return for each of so many places the value of the stretch it is in: where that begins, when not given."""
+    spread: Ints = np.repeat(starts if values is None else values, np.diff(np.append(starts, number)))
     return spread
 
 
-def _runs(keys: list[int], values: list[float]) -> list[list[float]]:
-    groups: list[list[float]] = [[values[0]]]
-    for (before, key), value in zip(pairwise(keys), values[1:], strict=True):
-        if key == before:
-            groups[-1].append(value)
-        else:
-            groups.append([value])
-    return groups
-
-
-def _closed_up(query: Ints, start: Ints) -> tuple[Ints, Ints, Ints]:
-    """Give new ranks to what is left of each list; documents of one tie group stay one."""
+def _places(query: Ints, key: NDArray[Any]) -> tuple[Ints, Ints, Ints]:
+    """Return how many rows of the list come before each row, how many before its tie group, and the group's size."""
     number = len(query)
-    new_query = np.ones(number, dtype=bool)
-    new_query[1:] = query[1:] != query[:-1]
-    new_group = new_query.copy()
-    new_group[1:] |= start[1:] != start[:-1]
-    query_start = _spread(np.flatnonzero(new_query), number)
-    starts = np.flatnonzero(new_group)
-    sizes = np.diff(np.append(starts, number))
-    place = np.arange(number)
-    return place - query_start + 1, _spread(starts, number) - query_start, np.repeat(sizes, sizes)
+    first, starts = spread(stretches(query), number), stretches(query, key)
+    size = spread(starts, number, np.diff(np.append(starts, number)))
+    return np.arange(number) - first, spread(starts, number) - first, size
 
 
 def _as_lists(run: RunLike) -> Mapping[str, Any]:
@@ -366,7 +316,7 @@ def _as_lists(run: RunLike) -> Mapping[str, Any]:
 
 
 def _trec_rows(path: str | PathLike[str]) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    """Yield the lists of a TREC run in which a document stands twice; nothing when the file is something else."""
+    """Yield the lists of a TREC run that returns a document twice; nothing when the file is something else."""
     from permed_measures.files.source import Source  # noqa: PLC0415  (only for such a file)
 
     found: dict[str, list[tuple[str, float]]] = {}
@@ -389,16 +339,23 @@ def _checked(query_id: str, returned: Any) -> tuple[list[str], Floats]:  # noqa:
         return _scored(query_id, list(returned), list(returned.values()))
     if returned and all(isinstance(row, tuple) for row in returned):
         return _scored(query_id, [row[0] for row in returned], [row[1] for row in returned])
-    ids = list(returned)
-    check_ids(ids, query_id)
-    return ids, np.arange(len(ids), 0, -1, dtype=np.float64)
+    return _scored(query_id, list(returned), [float(place) for place in range(len(returned), 0, -1)])
 
 
 def _scored(query_id: str, ids: list[str], scores: Sequence[Any]) -> tuple[list[str], Floats]:
     check_ids(ids, query_id)
-    for doc_id, score in zip(ids, scores, strict=True):
-        if isinstance(score, (str, bytes)) or not hasattr(score, "__float__") or score != score:
-            what = "NaN" if score != score else f"{score!r}, a {type(score).__name__}"
-            msg = f"query {query_id!r}, document {doc_id!r}: the score is {what}; a score is a number"
-            raise InputError(msg)
-    return ids, np.array([float(score) for score in scores], dtype=np.float64)
+    plain = set(map(type, scores)) <= {float}
+    values = np.array(scores if plain else [_number(score) for score in scores], dtype=np.float64)
+    if np.isnan(values).any():
+        place = int(np.isnan(values).argmax())
+        what = "NaN" if scores[place] != scores[place] else f"{scores[place]!r}, a {type(scores[place]).__name__}"
+        msg = f"query {query_id!r}, document {ids[place]!r}: the score is {what}; a score is a number"
+        raise InputError(msg)
+    return ids, values
+
+
+def _number(score: Any) -> float:  # noqa: ANN401  (checked by the caller)
+    try:
+        return as_float(score)
+    except ValueError:
+        return np.nan

@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from permed_measures.explanation.conventions import in_words
+from permed_measures.explanation.conventions import SHARED, base_of, in_words
 from permed_measures.render.document import Figure
 from permed_measures.render.svg import Scale, axis, picture, row_name
 from permed_measures.render.words import number, signed
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.search import Combination, Explanation
+    from permed_measures.explanation.result import Combination, Explanation
     from permed_measures.explanation.waterfall import Waterfall
 
 _WIDTH = 1100
@@ -63,19 +63,12 @@ def waterfall(walk: Waterfall) -> Figure:
 
 
 def dots(explanation: Explanation) -> Figure:
-    """Draw every value of the family as a dot, one row per definition; those that a tool uses stand out."""
+    """Draw every value of the family as a dot, one row per definition; those that a tool uses are larger."""
     rows: dict[str, list[Combination]] = {}
     for combination in explanation.combinations:
         convention = combination.convention
-        plain = convention._replace(
-            queries="qrels",
-            duplicates="first",
-            precision=32,
-            ties="trec_eval",
-            unjudged="kept",
-            empty="zero",
-            rounding=None,
-        )
+        base = base_of(*convention.about)
+        plain = convention._replace(**{axis: getattr(base, axis) for axis in SHARED})
         rows.setdefault(in_words(plain), []).append(combination)
     scale = Scale.around([c.value for c in explanation.combinations], _LABEL, _WIDTH - _RIGHT, floor=0.0)
     bottom = _TOP + _ROW * len(rows)

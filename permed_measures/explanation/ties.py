@@ -9,14 +9,13 @@ is again a list whose groups are whole.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import comb, log2
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from permed_measures.explanation.orders import Straddle
 
 if TYPE_CHECKING:
     from permed_measures.explanation.orders import Floats
@@ -44,10 +43,10 @@ class Group(NamedTuple):
 
 
 Kind = float | None
-"""What matters of a document: None unjudged (where that matters), -1 not relevant, else what it counts."""
+"""What matters of a document: None taken out after the cut, -1 not relevant, else what it counts."""
 
 Sum = Callable[[Sequence[Group], int, int], Span]
-"""Sums over whole groups that stand below so many documents, so many of them relevant."""
+"""Sums over whole groups that come after so many documents, so many of them relevant."""
 
 
 class Selections(NamedTuple):
@@ -74,31 +73,28 @@ class Selections(NamedTuple):
         return Span(float(self.probability @ shares[0]), float(shares[1].max()), float(shares[2].min()))
 
 
-def selections(straddle: Straddle, kind: Callable[[float], Kind], sums: Sum, *, drop: bool) -> Selections | None:
+def selections(groups: Sequence[Sequence[Kind]], room: int, sums: Sum) -> Selections | None:
     """Compute the sums of every selection; None where there are too many.
 
-    ``kind`` maps a grade (NaN: unjudged) to what matters of it; a relevant document may count 0. ``drop`` takes
-    documents of kind None out of the list after the cut.
+    The cut-off goes through the last group and leaves ``room`` for its documents. A relevant document may count 0.
     """
-    kinds: dict[Kind, int] = {}
-    for grade in straddle.last:
-        of_grade = kind(grade)
-        kinds[of_grade] = kinds.get(of_grade, 0) + 1
-    if _number(kinds, straddle.room) > MOST_SELECTIONS:
+    *whole_groups, last = groups
+    kinds = Counter(last)
+    if _number(kinds, room) > MOST_SELECTIONS:
         return None
-    above = [_group([kind(grade) for grade in group], drop=drop) for group in straddle.above]
+    above = [_group(group) for group in whole_groups]
     start, found = sum(group.size for group in above), sum(len(group.counts) for group in above)
     before = sums(above, 0, 0)
     gains = [gain for group in above for gain in group.counts]
-    whole = comb(len(straddle.last), straddle.room)
+    ways_in_all = comb(len(last), room)
     rows = []
-    for ways, chosen in _choose(list(kinds.items()), straddle.room):
-        group = _group(chosen, drop=drop)
+    for ways, chosen in _choose(list(kinds.items()), room):
+        group = _group(chosen)
         below = sums([group], start, found)
         best = sorted([*gains, *group.counts], reverse=True) if sums is discounted_sum else ()
         ideal = discounted_sum([Group([gain], 1) for gain in best]).best
         summed = [first + second for first, second in zip(before, below, strict=True)]
-        rows.append((ways / whole, *summed, found + len(group.counts), start + group.size, ideal))
+        rows.append((ways / ways_in_all, *summed, found + len(group.counts), start + group.size, ideal))
     return Selections(*np.array(rows, dtype=np.float64).T)
 
 
@@ -123,9 +119,8 @@ def _choose(kinds: list[tuple[Kind, int]], room: int) -> Iterator[tuple[int, lis
             yield ways * comb(count, taken), [kind] * taken + chosen
 
 
-def _group(kinds: Sequence[Kind], *, drop: bool) -> Group:
-    size = sum(kind is not None for kind in kinds) if drop else len(kinds)
-    return Group([kind for kind in kinds if kind is not None and kind >= 0], size)
+def _group(kinds: Sequence[Kind]) -> Group:
+    return Group([kind for kind in kinds if kind is not None and kind >= 0], sum(kind is not None for kind in kinds))
 
 
 def precision_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:
@@ -142,7 +137,7 @@ def precision_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> Sp
             others = (number - 1) / (size - 1) if size > 1 else 0.0
             mean = sum(counts) / size
             expected += sum(mean * (found + 1 + place * others) / (start + 1 + place) for place in range(size))
-            # precision rises from one relevant document to the next where nothing stands between: the heaviest last
+            # precision rises from one relevant document to the next where nothing is between: the heaviest last
             rising = sorted(counts)
             best += sum(count * (found + 1 + j) / (start + 1 + j) for j, count in enumerate(rising))
             first = start + size - number
@@ -182,7 +177,7 @@ def first_place(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span
     Span(expected=0.41666666666666663, best=0.5, worst=0.3333333333333333)
     """
     if found:
-        return Span(0.0, 0.0, 0.0)  # it stands above
+        return Span(0.0, 0.0, 0.0)  # it is above
     for counts, size in groups:
         number = len(counts)
         if number:

@@ -11,12 +11,14 @@ import numpy as np
 
 from permed_measures.errors import ParamError
 from permed_measures.explanation.conventions import AXES, FAMILIES, Convention, base_of, in_words, phrase
-from permed_measures.explanation.values import Values
+from permed_measures.explanation.values import Values, mean_of
 
 if TYPE_CHECKING:
     from permed_measures.explanation.orders import Bools, Floats
 
 _MOST_CHANGED = 5
+_DEFINING = ("gain", "ideal", "weights", "denominator", "levels", "cutoff", "recall")
+"""The axes that belong to a measure."""
 _SAME = 1e-12
 """Room for the order of additions."""
 
@@ -29,10 +31,6 @@ class Moved(NamedTuple):
     after: float | None
     share: float
     """What it adds to the change of the mean."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return self._asdict()
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Step:
             "after": self.after,
             "change": self.change,
             "changed_queries": self.changed,
-            "queries": [moved.to_dict() for moved in self.moved],
+            "queries": [moved._asdict() for moved in self.moved],
         }
 
 
@@ -84,7 +82,7 @@ class Waterfall:
             "a": {"name": self.names[0], "value": self.values[0], "words": in_words(self.start)},
             "b": {"name": self.names[1], "value": self.values[1], "words": in_words(self.end)},
             "steps": [step.to_dict() for step in self.steps],
-            "queries": [moved.to_dict() for moved in self.moved],
+            "queries": [moved._asdict() for moved in self.moved],
         }
 
 
@@ -102,61 +100,40 @@ def walk(
         if after == here:
             continue
         words = f"{phrase(axis, getattr(here, axis))} → {phrase(axis, getattr(after, axis))}"
-        steps.append(_step(values_at, here, after, axis, words))
+        steps.append(Step(axis, words, *_change(values_at, here, after)))
         if math.isnan(steps[-1].after):
             raise ParamError(f"no walk: the value of {in_words(after)} cannot be given exactly on this run")
         here = after
-    return Waterfall(
-        names=names,
-        start=start,
-        end=end,
-        steps=tuple(steps),
-        values=(values_at(start.cutoff).mean(start), values_at(end.cutoff).mean(end)),
-        moved=_moved(values_at, start, end)[0],
-    )
+    before, last, moved, _ = _change(values_at, start, end)
+    return Waterfall(names, start, end, tuple(steps), (before, last), moved)
 
 
 def _toggled(here: Convention, end: Convention, axis: str) -> Convention:
     if axis == "family" and here.family != end.family:
         family = FAMILIES[end.family]
         base = base_of(end.family, end.recall if family.by_recall else here.cutoff)
-        names = ("gain", "ideal", "weights", "denominator", "levels", "cutoff", "recall")
-        own: dict[str, Any] = {name: getattr(base, name) for name in names}
-        if family.needs_cutoff and here.cutoff is None:
+        own = {name: getattr(base, name) for name in _DEFINING}
+        if not family.takes(here.cutoff):
             own["cutoff"] = end.cutoff
         return here._replace(family=end.family, **own)
     return here._replace(**{axis: getattr(end, axis)})
 
 
-def _step(
-    values_at: Callable[[int | None], Values], here: Convention, after: Convention, axis: str, words: str
-) -> Step:
-    moved, changed = _moved(values_at, here, after)
-    means = [values_at(convention.cutoff).mean(convention) for convention in (here, after)]
-    return Step(axis, words, means[0], means[1], moved, changed)
-
-
-def _moved(
+def _change(
     values_at: Callable[[int | None], Values], here: Convention, after: Convention
-) -> tuple[tuple[Moved, ...], int]:
-    """Return the queries that change the mean most, and how many changed at all."""
-    (before, counted_before), (later, counted_later) = (
-        values_at(convention.cutoff).counted(convention) for convention in (here, after)
-    )
+) -> tuple[float, float, tuple[Moved, ...], int]:
+    """Return both means, the queries that change the mean most, and how many changed at all."""
+    both = [values_at(convention.cutoff).counted(convention) for convention in (here, after)]
+    (before, counted_before), (later, counted_later) = both
     change = _shares(before, counted_before, later, counted_later)
     differs = (counted_before != counted_later) | (counted_before & (np.abs(later - before) > _SAME))
-    query_ids = values_at(here.cutoff).lists.query_ids
     places = sorted(np.flatnonzero(differs).tolist(), key=lambda place: (-abs(change[place]), place))
-    moved = tuple(
-        Moved(
-            query_ids[place],
-            float(before[place]) if counted_before[place] else None,
-            float(later[place]) if counted_later[place] else None,
-            float(change[place]),
-        )
-        for place in places[:_MOST_CHANGED]
-    )
-    return moved, len(places)
+    query_ids = values_at(here.cutoff).lists.query_ids
+    moved = []
+    for place in places[:_MOST_CHANGED]:
+        ends = [float(values[place]) if counted[place] else None for values, counted in both]
+        moved.append(Moved(query_ids[place], ends[0], ends[1], float(change[place])))
+    return mean_of(*both[0]), mean_of(*both[1]), tuple(moved), len(places)
 
 
 def _shares(before: Floats, counted_before: Bools, later: Floats, counted_later: Bools) -> Floats:
