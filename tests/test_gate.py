@@ -76,12 +76,12 @@ def test_what_a_name_stands_for_is_said():
 def test_the_targets_of_a_profile():
     result = gate(QRELS, GOOD, profile="rerank")
     # one relevant document per query: P@5 = 1/5 misses its 0.8; latency and cost are not known
-    assert held(result) == [True, True, True, False, None, None]
+    assert held(result) == [True, True, True, False, None, None, None]
     measured = gate(QRELS, GOOD, profile="rerank", serving={"p95_ms": 499, "usd_per_million_tokens": 0.05})
-    assert held(measured) == [True, True, True, False, True, False]
+    assert held(measured) == [True, True, True, False, True, False, None]
     # figures without any latency are those of calls that all failed: that is not a pass
     dead = gate(QRELS, GOOD, profile="rerank", serving={"failure_share": 1.0})
-    assert held(dead) == [True, True, True, False, False, None]
+    assert held(dead) == [True, True, True, False, False, False, None]
 
 
 def test_serving_figures():
@@ -226,7 +226,7 @@ def test_junit_counts_and_says_why():
     suites = ET.fromstring(junit(result))  # noqa: S314  (our own output)
     suite = suites.find("testsuite")
     assert suites.tag == "testsuites"
-    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "1", "0", "2"]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["7", "1", "0", "3"]
     cases = suite.findall("testcase")
     assert [case.get("name") for case in cases][:2] == ["NDCG@10 > 0.85", "MRR > 0.8"]
     assert cases[3].find("failure").get("message") == "Precision@5 > 0.8: found 0.2000, off by 0.6"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import subprocess
 import sys
 import threading
@@ -154,7 +153,9 @@ def test_a_call_that_hangs_is_given_up():
     release.set()
     assert load.latency.answered == 0
     assert load.latency.failures.by_kind["NotFinished"].count == 1
-    assert math.isnan(load.qps)  # no call ended: no time to divide by
+    assert load.latency.p50_ms == pytest.approx(900, abs=500)
+    assert "p50_ms" in load.latency.bounds  # given up after 0.9 s: it took at least as long
+    assert load.qps == 0
 
 
 def test_an_async_call_that_hangs_is_given_up():
@@ -163,7 +164,9 @@ def test_an_async_call_that_hangs_is_given_up():
 
     load = measure_throughput(hangs, [0], max_calls=1, duration_s=0.1, timeout_s=0.9)[1]
     assert load.latency.failures.by_kind["NotFinished"].count == 1
-    assert "qps" not in load.to_dict()
+    assert load.to_dict()["qps"] == 0
+    assert "p95_ms" not in load.to_dict()
+    assert load.to_dict()["p95_ms_at_least"] == pytest.approx(900, abs=500)
 
 
 def test_a_call_that_hangs_does_not_keep_the_program_alive():

@@ -40,6 +40,8 @@ def _measures(incomplete: str) -> list[CompletionItem]:
 
 _BY_METAVAR: dict[str, Callable[[str], list[CompletionItem]]] = {
     "FILE": _files,
+    "OLD_LOG": _files,
+    "jsonl|csv|parquet|FILE.toml": _files,
     "QRELS": _files,
     "RUN": _files,
     "RUN [RUN …]": _files,

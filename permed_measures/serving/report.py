@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,24 +15,17 @@ from permed_measures.serving import plots
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict
-from permed_measures.serving.throughput import Load
+from permed_measures.serving.throughput import Load, LoadKey
+from permed_measures.serving.words import STYLE, least, milliseconds
 
 if TYPE_CHECKING:
     from permed_measures.serving.rerank import RerankReport
 
-_STYLE = """
-.legend span { display: inline-block; margin-right: 14px; font-weight: 600; font-size: 13px; }
-svg .curve { fill: none; stroke: currentColor; stroke-width: 2; }
-svg .bar { fill: currentColor; opacity: .75; }
-svg .level { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-svg text.level-name { font-size: 11px; text-anchor: start; }
-svg text.end { text-anchor: end; }
-"""
 _PERCENTILES = "percentiles are interpolated linearly between samples (numpy's default)"
 _INTERVAL = "P95 interval: 95%, bootstrap over calls (percentile method)"
 _OPEN_LOOP = (
-    "open loop: calls are due at fixed times and latency runs from the time a call was due, so that a stall counts for "
-    "every call that waited through it (no coordinated omission)"
+    "open loop: calls are due whatever the server does, evenly spaced or at random (Poisson); latency runs from the "
+    "time a call was due, so that a stall counts for every call that waited through it (no coordinated omission)"
 )
 _CLOSED_LOOP = (
     "closed loop: a thread calls again when it has its answer; this tells the capacity, not how long users wait for a "
@@ -84,7 +78,7 @@ def _document(
     if drawn:
         sections.insert(1, Section("Latency", [figures(drawn)], "latency", on="page"))
     sections.append(Section("Definitions and notes", [Lines(lines)], "notes"))
-    return Document(title, summary, sections, style=_STYLE)
+    return Document(title, summary, sections, style=STYLE)
 
 
 def _serving_document(report: ServingReport) -> Document:
@@ -156,7 +150,7 @@ def _quality_table(report: RerankReport) -> Table:
                 reranked.name,
                 *[number(reranked.quality[label]) for label in labels],
                 "from 0" if worth.to_dict()["improvement"] is None else percent(worth.improvement),
-                _ms(numbers.get("p95_ms")),
+                least(reranked.serving.latency, "p95_ms"),
                 _plain(numbers.get("usd_per_query")),
                 str(reranked.serving.latency.failures.total),
                 "yes" if pareto[reranked.name] else "no",
@@ -168,49 +162,50 @@ def _quality_table(report: RerankReport) -> Table:
 def _latency_table(latencies: Mapping[str, Latency], title: str, what: str) -> Table:
     rows = []
     for name, latency in latencies.items():
-        numbers = latency.to_dict()
-        interval = latency.p95_interval_ms
-        between = NONE if interval is None else f"{_ms(interval[0])} to {_ms(interval[1])}"
-        keys = ("mean_ms", "std_ms", "min_ms", "max_ms")
-        rows.append(
-            [
-                name,
-                f"{latency.answered:,}",
-                f"{latency.failures.total:,}",
-                *[_ms(numbers.get(key)) for key in ("p50_ms", "p95_ms")],
-                between,
-                _ms(numbers.get("p99_ms")),
-                *[_ms(numbers.get(key)) for key in keys],
-            ]
-        )
+        between = NONE if latency.p95_interval_ms is None else " to ".join(map(milliseconds, latency.p95_interval_ms))
+        shown = {key: least(latency, f"{key}_ms") for key in ("p50", "p95", "p99", "mean", "std", "min", "max")}
+        counts = [f"{latency.answered:,}", f"{latency.failures.total:,}"]
+        rows.append([name, *counts, shown.pop("p50"), shown.pop("p95"), between, *shown.values()])
     heads = [what, "answered", "failed", "P50", "P95", "P95 interval", "P99", "mean", "std", "min", "max"]
     return Table(heads, rows, title, left=1)
 
 
-def _load_tables(loads: Mapping[str, Mapping[int, Load]]) -> list[Table]:
+def _load_tables(loads: Mapping[str, Mapping[LoadKey, Load]]) -> list[Table]:
     tables = []
     for is_open, (title, _) in _LOOPS.items():
         rows = [
             [
                 name,
                 str(load.threads),
-                *([f"{load.arrival_rate:g}"] if load.arrival_rate is not None else []),
-                f"{load.qps:,.1f}",
-                *[_ms(load.latency.to_dict().get(key)) for key in ("p50_ms", "p95_ms", "p99_ms")],
-                str(load.latency.failures.total),
+                *([f"{load.arrival_rate:g} {load.arrivals}"] if load.arrival_rate is not None else []),
+                *[NONE if math.isnan(rate) else f"{rate:,.1f}" for rate in (load.offered_qps, load.qps)],
+                *[least(load.latency, key) for key in ("p50_ms", "p95_ms", "p99_ms")],
+                f"{load.latency.failures.total:,}",
+                f"{load.latency.failures.total / (load.latency.calls or 1):.1%}",
             ]
-            for name, by_threads in loads.items()
-            for load in by_threads.values()
+            for name, by_key in loads.items()
+            for load in by_key.values()
             if (load.arrival_rate is not None) == is_open
         ]
         arrivals = ["arrivals/s"] if is_open else []
-        heads = ["system", "threads", *arrivals, "answers/s", "P50 ms", "P95 ms", "P99 ms", "failed"]
+        heads = [
+            "system",
+            "threads",
+            *arrivals,
+            "offered/s",
+            "answers/s",
+            "P50 ms",
+            "P95 ms",
+            "P99 ms",
+            "failed",
+            "share",
+        ]
         if rows:
             tables.append(Table(heads, rows, title, left=1))
     return tables
 
 
-def _loops(loads: Iterable[Mapping[int, Load]]) -> list[str]:
+def _loops(loads: Iterable[Mapping[LoadKey, Load]]) -> list[str]:
     kinds = {load.arrival_rate is not None for by_threads in loads for load in by_threads.values()}
     return [said for is_open, (_, said) in _LOOPS.items() if is_open in kinds]
 
@@ -248,16 +243,20 @@ def _cost_tables(report: RerankReport) -> list[Table]:
                 NONE if per_day is None else f"{cost.usd_per_day(per_day):,.2f}",
                 NONE if gain is None else f"{gain.revenue_increase_usd_per_day:+,.2f}",
                 NONE if gain is None or gain.roi is None else percent(gain.roi),
+                NONE if gain is None or gain.roi_interval is None else " to ".join(map(percent, gain.roi_interval)),
             ]
         )
     heads = ["reranker", "$/M tokens", "tokens/query", "$/query", "$/M queries", "$/day", "revenue $/day", "ROI"]
+    heads.append("ROI interval")
     return [Table(heads, rows, "Cost", left=1)] if rows else []
 
 
 def _failure_tables(summaries: Mapping[str, ServingSummary]) -> list[Table]:
     measured = {name: summary.latency for name, summary in summaries.items()}
     for name, summary in summaries.items():
-        measured |= {f"{name}, {n} threads": load.latency for n, load in summary.loads.items()}
+        for load in summary.loads.values():
+            rate = "" if load.arrival_rate is None else f", {load.arrival_rate:g}/s"
+            measured[f"{name}, {load.threads} threads{rate}"] = load.latency
     rows = [
         [name, failure.kind, failure.first_message, str(failure.count)]
         for name, latency in measured.items()
@@ -319,13 +318,6 @@ def rerank_record(report: RerankReport) -> dict[str, Any]:
 
 def _calls(latency: Latency) -> str:
     return f"{latency.calls:,} calls, {latency.answered:,} answered, {latency.failures.total:,} failed"
-
-
-def _ms(value: float | None) -> str:
-    if value is None:
-        return NONE
-    decimals = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 4  # noqa: PLR2004  (about four digits)
-    return f"{value:,.{decimals}f}"
 
 
 def _plain(value: float | None) -> str:

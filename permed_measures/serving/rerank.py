@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
+from permed_measures.inference import difference_estimate, units
 from permed_measures.inputs import QrelsLike, as_qrels
+from permed_measures.notes import NAMED
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order
 from permed_measures.render.document import Document, Table
 from permed_measures.render.result import Result
 from permed_measures.render.words import queries
-from permed_measures.serving.calls import Caller, Clock, Recorder, Timed
-from permed_measures.serving.candidates import Candidate, as_candidates, as_queries, looks_like_places, read_answer
+from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
+from permed_measures.serving.candidates import (
+    Answer,
+    as_candidates,
+    as_queries,
+    looks_like_places,
+    read_answer,
+)
 from permed_measures.serving.cost import Cost, Roi, roi
-from permed_measures.serving.latency import Latency, timed_calls
+from permed_measures.serving.failures import BAD_ANSWER
+from permed_measures.serving.latency import Latency, Phase
+from permed_measures.serving.recorded import Recorded
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import Targets, Verdict, Worth
-from permed_measures.serving.throughput import Load, measure_throughput
+from permed_measures.serving.throughput import Arrivals, Load, calls_under_load, load_plans
+from permed_measures.serving.workers import GIVE_UP, Call
 
 Reranker = Callable[..., Any]
 GIVEN = ("text", "records")
@@ -86,12 +97,16 @@ class RerankReport(Result):
         baseline = self.baseline[self.main]
         if None in (self.revenue_per_query, serving.cost, serving.queries_per_day) or baseline <= 0:
             return None
+        measure = self.profile.entries[0].measure
+        old, new = self.baseline.columns[measure], reranked.evaluation.columns[measure]
+        found = difference_estimate(units([new[query_id] - old[query_id] for query_id in old if query_id in new]))
         return roi(
             baseline,
             reranked.quality[self.main],
             usd_per_query=serving.to_dict()["usd_per_query"],
             queries_per_day=serving.queries_per_day or 0.0,
             revenue_per_query=self.revenue_per_query or 0.0,
+            difference_interval=None if found is None else found.interval(),
         )
 
     @property
@@ -133,6 +148,12 @@ class RerankReport(Result):
         return rerank_document(self)
 
 
+class BadAnswerError(InputError):
+    """An answer that makes no sense."""
+
+    failure_kind = BAD_ANSWER
+
+
 def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
@@ -143,43 +164,33 @@ def _fresh(value: tuple[str, list[Any]]) -> tuple[str, list[Any]]:
     return query, [dict(item) if isinstance(item, Mapping) else item for item in given]
 
 
-class _Collected:
-    """Takes the calls of one reranker: the run of the first answers, all latencies, all failures."""
+class _Answers:
+    """The answers of one reranker: the first one to each query makes the run."""
 
-    def __init__(self) -> None:
-        self.recorder = Recorder()
+    def __init__(self, calls: Sequence[Call], query_ids: Sequence[str]) -> None:
         self.run: Answers = {}
-        self._asked: set[str] = set()
         self._changed: set[str] = set()
-        self._places = True
-
-    def take(self, query_id: str, candidates: Sequence[Candidate], timed: Timed) -> None:
-        """Take one call."""
-        is_first = query_id not in self._asked
-        self._asked.add(query_id)
-        if timed.error is not None:
-            self.recorder.fail(timed.error)
-            return
-        try:
-            answer = read_answer(timed.answer, candidates)
-        except InputError as error:
-            self.recorder.fail_as("a bad answer", f"query {query_id!r}: {error}")
-            return
-        self.recorder.add(timed.latency_ms, len(candidates))
-        self._places = self._places and looks_like_places(timed.answer)
-        if is_first:
-            self.run[query_id] = answer
-        elif _ranking(self.run.get(query_id, answer)) != _ranking(answer):
-            self._changed.add(query_id)
+        answered = [(query_ids[call.place], call.answer) for call in calls if call.failure is None]
+        for query_id, answer in answered:
+            first = self.run.setdefault(query_id, answer.ranking)
+            if first is not answer.ranking and _ranking(first) != _ranking(answer.ranking):
+                self._changed.add(query_id)
+        self._like_places = bool(answered) and all(answer.like_places for _, answer in answered)
+        self.unanswered = [query_id for query_id in query_ids if query_id not in self.run]
 
     @property
     def notes(self) -> list[str]:
         """What is odd about the answers."""
         notes = []
+        if self.unanswered:
+            shown = ", ".join(map(repr, self.unanswered[:NAMED])) + (", …" if len(self.unanswered) > NAMED else "")
+            notes.append(
+                f"{queries(len(self.unanswered))} counted as 0: no call was answered, its call failed ({shown})"
+            )
         if self._changed:
             changed = queries(len(self._changed))
             notes.append(f"the rankings of {changed} differ between repeats; the first ones are evaluated")
-        if self.run and self._places:
+        if self._like_places:
             notes.append(
                 "every answer holds the numbers 0 to n - 1, each once, and was read as scores; if they are the places "
                 "of the documents, best first, answer with pairs (place, score)"
@@ -224,131 +235,197 @@ class RerankEvaluator:
         self.candidates = as_candidates(candidates)
         judged = as_qrels(qrels)
         self.qrels = {query_id: grades for query_id, grades in judged.items() if query_id in self.queries}
-        self._timed = [query_id for query_id in self.queries if self.candidates.get(query_id)]
+        self.query_ids = [query_id for query_id in self.queries if self.candidates.get(query_id)]
+        """Those that a reranker is asked."""
         self._check(judged)
         self.notes = self._notes(judged)
-        order = {query_id: [c.doc_id for c in self.candidates[query_id]] for query_id in self._timed}
+        order = {query_id: [c.doc_id for c in self.candidates[query_id]] for query_id in self.query_ids}
         self.baseline = evaluate(self.qrels, order, profile=self.profile)
         """The candidates in their own order."""
 
     @property
     def documents_per_query(self) -> float:
         """The mean number of candidates."""
-        return sum(len(self.candidates[query_id]) for query_id in self._timed) / len(self._timed)
+        return sum(len(self.candidates[query_id]) for query_id in self.query_ids) / len(self.query_ids)
 
-    def evaluate(  # noqa: PLR0913  (the options of the main job, all but one with defaults)
+    def evaluate(
         self,
         reranker: Reranker,
         *,
         name: str | None = None,
         cost: Cost | None = None,
+        queries_per_day: float | None = None,
+        seed: int = 0,
+        **options: Any,  # noqa: ANN401  (those of call)
+    ) -> Reranked:
+        """Rerank the candidates of every query with the options of :meth:`call`, and evaluate the first answers.
+
+        A query without an answer counts 0 in every measure; all failures are counted by type.
+        """
+        shown = name or str(getattr(reranker, "__qualname__", type(reranker).__qualname__))
+        recorded = self.call(reranker, name=shown, seed=seed, **options)
+        return self.reranked(shown, recorded, cost=cost, queries_per_day=queries_per_day, seed=seed)
+
+    def call(  # noqa: PLR0913  (the options of the main job, all but one with defaults)
+        self,
+        reranker: Reranker,
+        *,
+        name: str = "calls",
         warmup: int = 1,
         repeats: int = 1,
+        timeout_s: float | None = TIMEOUT_S,
+        retries: int = 0,
         sizes: Sequence[int] = (),
         threads: int | Sequence[int] = (),
         duration_s: float = 10.0,
-        arrival_rate: float | None = None,
-        queries_per_day: float | None = None,
+        arrival_rate: float | Sequence[float] | None = None,
+        arrivals: Arrivals = "even",
         seed: int = 0,
         progress: bool = False,
         clock: Clock = time.perf_counter,
         sleep: Callable[[float], object] = time.sleep,
-    ) -> Reranked:
-        """Rerank the candidates of every query, ``repeats`` times, and evaluate the answers to the first calls.
+    ) -> Recorded:
+        """Make all calls of a reranker, on one event loop, and return them as they were.
 
-        A query whose first call failed counts 0 in every measure; all failures are counted by type. ``sizes`` also
-        measures the latency with the candidates cut to the first 20, 50, …; ``threads`` also measures throughput, see
-        :func:`~permed_measures.serving.measure_throughput`.
+        Every query is asked ``repeats`` times; a call that failed is made again up to ``retries`` times, each time as a
+        call of its own. ``timeout_s`` limits every call of every phase (None: no limit). ``sizes`` also measures the
+        latency with the candidates cut to the first 20, 50, …; ``threads`` also measures throughput, see
+        :func:`~permed_measures.serving.measure_throughput`. When five calls in a row have no end, no more are made.
         """
-        shown = name or str(getattr(reranker, "__qualname__", type(reranker).__qualname__))
-        inputs = [self._input(query_id) for query_id in self._timed]
-        collected, warming = _Collected(), Recorder()
-        with Caller(reranker, clock, _fresh) as caller:
-            for place, timed in timed_calls(
-                caller, inputs, warmup=warmup, repeats=repeats, warming=warming, progress=progress, label=shown
-            ):
-                query_id = self._timed[place]
-                collected.take(query_id, self.candidates[query_id], timed)
-            by_size = {size: self._cut(caller, size, warmup, repeats, progress=progress, label=shown) for size in sizes}
-        loads: Mapping[int, Load] = {}
-        if threads or isinstance(threads, int):
-            loads = measure_throughput(
-                reranker,
-                inputs,
-                threads=threads,
-                duration_s=duration_s,
-                arrival_rate=arrival_rate,
-                seed=seed,
-                prepare=_fresh,
-                clock=clock,
-                sleep=sleep,
-            )
-        latency = Latency.of(
-            collected.recorder.samples_ms,
-            collected.recorder.sizes,
-            failures=collected.recorder.failures,
-            warmup_failures=warming.failures,
-            seed=seed,
+        kept = Recorded()
+        cut = {size: self._places_of(size) for size in sizes}
+        wants_load = isinstance(threads, int) or bool(threads)
+        plans = (
+            load_plans(threads, duration_s=duration_s, arrival_rate=arrival_rate, arrivals=arrivals)
+            if wants_load
+            else {}
         )
+        inputs = [self._input(query_id) for query_id in self.query_ids]
+        with Caller(reranker, clock, _fresh, timeout_s) as caller:
+            phase = Phase(caller, inputs, clock, sleep, progress, name, self._read)
+            kept.warming, kept.calls, kept.given_up = phase.rounds(warmup=warmup, repeats=repeats, retries=retries)
+            for size, places in {} if kept.given_up else cut.items():
+                values = [self._input(self.query_ids[place], size) for place in places]
+                part = Phase(caller, values, clock, sleep, progress, f"{name}, {size} candidates")
+                _, calls, _ = part.rounds(warmup=warmup, repeats=repeats)
+                kept.sizes[size] = [replace(call, place=places[call.place], answer=None) for call in calls]
+            for key, plan in {} if kept.given_up else plans.items():
+                calls = calls_under_load(
+                    caller,
+                    inputs,
+                    plan,
+                    clock=clock,
+                    sleep=sleep,
+                    seed=seed,
+                    read=self._check_answer,
+                    progress=progress,
+                    label=name,
+                )
+                kept.loads[key] = plan, calls
+        return kept
+
+    def reranked(
+        self,
+        name: str,
+        recorded: Recorded,
+        *,
+        cost: Cost | None = None,
+        queries_per_day: float | None = None,
+        seed: int = 0,
+    ) -> Reranked:
+        """Make the report of the calls of one reranker."""
+        sizes = [len(self.candidates[query_id]) for query_id in self.query_ids]
+        answers = _Answers(recorded.calls, self.query_ids)
+        latency = Latency.of_calls(recorded.calls, sizes, warming=recorded.warming, seed=seed)
+        loads = {key: Load.of_calls(plan, calls, sizes, seed) for key, (plan, calls) in recorded.loads.items()}
+        by_size = {
+            size: Latency.of_calls(calls, [size] * len(sizes), seed=seed) for size, calls in recorded.sizes.items()
+        }
+        notes = answers.notes
+        if recorded.given_up:
+            notes.insert(0, f"given up: {GIVE_UP} calls in a row had no end; sizes and loads were not measured")
         return Reranked(
-            shown,
-            evaluate(self.qrels, collected.run, profile=self.profile),
+            name,
+            evaluate(self.qrels, {**dict.fromkeys(answers.unanswered, ()), **answers.run}, profile=self.profile),
             ServingSummary(latency, cost=cost, loads=loads, queries_per_day=queries_per_day),
-            collected.run,
+            answers.run,
             by_size,
-            tuple(collected.notes),
+            (*self.notes, *notes),
         )
 
-    def compare(
+    def compare(  # noqa: PLR0913  (the options of a report)
         self,
         rerankers: Mapping[str, Reranker],
         *,
         costs: Mapping[str, Cost] | None = None,
         targets: Targets | None = None,
         revenue_per_query: float | None = None,
-        **options: Any,  # noqa: ANN401  (those of evaluate)
+        queries_per_day: float | None = None,
+        seed: int = 0,
+        **options: Any,  # noqa: ANN401  (those of call)
     ) -> RerankReport:
-        """Evaluate several rerankers, one after the other, with the options of :meth:`evaluate`."""
-        for name in costs or {}:
-            if name not in rerankers:
-                msg = f"a cost for {name!r}, which is none of {', '.join(map(repr, rerankers))}"
-                raise ParamError(msg)
-        made = [
-            self.evaluate(reranker, name=name, cost=(costs or {}).get(name), **options)
-            for name, reranker in rerankers.items()
-        ]
-        made = [replace(reranked, notes=(*self.notes, *reranked.notes)) for reranked in made]
+        """Call several rerankers, one after the other, with the options of :meth:`call`, and report on them."""
+        self.check_costs(costs or {}, rerankers)
+        recorded = {name: self.call(reranker, name=name, seed=seed, **options) for name, reranker in rerankers.items()}
+        return self.report(
+            recorded,
+            costs=costs,
+            targets=targets,
+            revenue_per_query=revenue_per_query,
+            queries_per_day=queries_per_day,
+            seed=seed,
+        )
+
+    def report(  # noqa: PLR0913  (the options of a report)
+        self,
+        recorded: Mapping[str, Recorded],
+        *,
+        costs: Mapping[str, Cost] | None = None,
+        targets: Targets | None = None,
+        revenue_per_query: float | None = None,
+        queries_per_day: float | None = None,
+        seed: int = 0,
+    ) -> RerankReport:
+        """Report on calls that were made: nobody is called."""
+        self.check_costs(costs or {}, recorded)
+        made = tuple(
+            self.reranked(name, kept, cost=(costs or {}).get(name), queries_per_day=queries_per_day, seed=seed)
+            for name, kept in recorded.items()
+        )
         chosen = Targets.of_profile(self.profile) if targets is None else targets
-        return RerankReport(self.baseline, tuple(made), self.profile, chosen, revenue_per_query)
+        return RerankReport(self.baseline, made, self.profile, chosen, revenue_per_query)
+
+    @staticmethod
+    def check_costs(costs: Mapping[str, Cost], names: Iterable[str]) -> None:
+        """Refuse a cost of nobody."""
+        known = list(names)
+        for name in costs:
+            if name not in known:
+                msg = f"a cost for {name!r}, which is none of {', '.join(map(repr, known))}"
+                raise ParamError(msg)
 
     def _input(self, query_id: str, size: int | None = None) -> tuple[str, list[Any]]:
         listed = self.candidates[query_id][:size]
         given: list[Any] = [c.record for c in listed] if self.given == "records" else [c.text for c in listed]
         return self.queries[query_id], given
 
-    def _cut(  # noqa: PLR0913  (those of its caller)
-        self, caller: Caller, size: int, warmup: int, repeats: int, *, progress: bool, label: str
-    ) -> Latency:
-        """Measure with the first ``size`` candidates of the queries that have as many."""
-        inputs = [self._input(query_id, size) for query_id in self._timed if len(self.candidates[query_id]) >= size]
-        if not inputs:
+    def _read(self, place: int, answer: Any) -> Answer:  # noqa: ANN401  (whatever a reranker answers)
+        query_id = self.query_ids[place]
+        try:
+            return Answer(read_answer(answer, self.candidates[query_id]), looks_like_places(answer))
+        except InputError as error:
+            raise BadAnswerError(f"query {query_id!r}: {error}") from None
+
+    def _check_answer(self, place: int, answer: Any) -> None:  # noqa: ANN401  (as above)
+        self._read(place, answer)
+
+    def _places_of(self, size: int) -> list[int]:
+        """Return the places of the queries that have so many candidates."""
+        places = [p for p, query_id in enumerate(self.query_ids) if len(self.candidates[query_id]) >= size]
+        if not places:
             msg = f"sizes: no query has {size} candidates"
             raise ParamError(msg)
-        recorder, warming = Recorder(), Recorder()
-        for _, timed in timed_calls(
-            caller,
-            inputs,
-            warmup=warmup,
-            repeats=repeats,
-            warming=warming,
-            progress=progress,
-            label=f"{label}, {size} candidates",
-        ):
-            if timed.error is None:
-                recorder.add(timed.latency_ms, size)
-            else:
-                recorder.fail(timed.error)
-        return Latency.of(recorder.samples_ms, failures=recorder.failures, warmup_failures=warming.failures)
+        return places
 
     def _check(self, judged: Mapping[str, Any]) -> None:
         if not self.qrels:
@@ -357,11 +434,11 @@ class RerankEvaluator:
                 "written alike?"
             )
             raise InputError(msg)
-        if not self._timed:
+        if not self.query_ids:
             msg = f"none of the {len(self.queries)} queries has candidates; are the query ids written alike?"
             raise InputError(msg)
         if self.given == "text":
-            for query_id in self._timed:
+            for query_id in self.query_ids:
                 without = next((c for c in self.candidates[query_id] if c.text is None), None)
                 if without is not None:
                     msg = (
@@ -373,7 +450,7 @@ class RerankEvaluator:
         notes = []
         for count, what in (
             (len(judged) - len(self.qrels), "of the qrels left out: they are not among the queries"),
-            (len(self.queries) - len(self._timed), "without candidates: never given to the reranker"),
+            (len(self.queries) - len(self.query_ids), "without candidates: never given to the reranker"),
         ):
             if count:
                 notes.append(f"{queries(count)} {what}")
