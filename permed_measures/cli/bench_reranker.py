@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     called: dict[str, Any] = _named(rerankers, load)
     connected = _headers(headers, http_key_env)
     called |= _named(
-        urls, lambda url: HttpReranker(url, model=http_model, headers=connected, timeout_s=timeout_s), called
+        urls, lambda url: partial(HttpReranker, url, model=http_model, headers=connected, timeout_s=timeout_s), called
     )
     if bool(called) == (calls_file is not None):
         msg = "name rerankers, or give --http URL, or --calls FILE: one of these, and not --calls with another"

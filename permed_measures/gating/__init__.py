@@ -287,16 +287,24 @@ def _wanted(
     """Return the conditions to check, and the profile's targets that there are no figures for."""
     given = [condition if isinstance(condition, Condition) else parse_condition(condition) for condition in conditions]
     if given or profile is None:
-        return given, []
+        bounded = [condition for condition in given if _at_least(condition, serving) is not None]
+        return [condition for condition in given if condition not in bounded], bounded
     measured = {entry.name for entry in profile.entries}
     targets = [Condition(t.name, "<" if t.lower_is_better else ">", t.target) for t in profile.targets]
     known = [target for target in targets if target.name in measured or target.name in (serving or {})]
     return known, [target for target in targets if target not in known]
 
 
+def _at_least(condition: Condition, serving: Mapping[str, Any] | None) -> Any:  # noqa: ANN401  (JSON)
+    """Return the lower bound of a figure that is not known, where calls never ended."""
+    return None if serving is None or condition.name in serving else serving.get(f"{condition.name}_at_least")
+
+
 def _without_figure(condition: Condition, serving: Mapping[str, Any] | None) -> Check:
     if serving is None:
         return Check(condition, None, None, "no serving figures given")
+    if (bound := _at_least(condition, serving)) is not None:
+        return Check(condition, None, False, f"only known to be at least {bound}: calls never started or never ended")
     if condition.name.endswith("_ms"):  # every summary of calls that succeeded has its latencies
         return Check(condition, None, False, "the serving figures lack it: did any call succeed?")
     return Check(condition, None, None, "not among the serving figures")

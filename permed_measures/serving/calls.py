@@ -23,7 +23,7 @@ Prepare = Callable[[Any], tuple[Any, ...]]
 
 TIMEOUT_S = 30.0
 CallerT = TypeVar("CallerT", bound="Caller")
-_LOOP_END_S = 5.0
+_LOOP_END_S = 2.0
 
 
 class NotFinishedError(Exception):
