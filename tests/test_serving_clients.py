@@ -188,7 +188,7 @@ class Model:
         self.events.append("closed")
 
     def plain(self):
-        return lambda query, texts: self(query, texts)
+        return self.__call__
 
     async def awaited(self):
         await asyncio.sleep(0)

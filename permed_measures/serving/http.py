@@ -12,7 +12,10 @@ from urllib.parse import urlsplit
 from permed_measures.errors import ParamError
 from permed_measures.serving.failures import one_line
 
-_CONNECTIONS = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+_CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
+    "http": http.client.HTTPConnection,
+    "https": http.client.HTTPSConnection,
+}
 _OK = 200
 
 

@@ -13,7 +13,6 @@ from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.render.document import Cell, Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
-from permed_measures.render.words import NONE
 from permed_measures.serving.intervals import Estimated, of_mean, of_percentile, of_rate, of_share
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.log import RequestLog
