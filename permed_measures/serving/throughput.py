@@ -191,9 +191,8 @@ def calls_under_load(  # noqa: PLR0913  (what a load is made of)
     """Make the calls of one load."""
     at_rate = "" if plan.arrival_rate is None else f", {plan.arrival_rate:g} arrivals/s"
     shown = f"{label}, {plan.threads} threads{at_rate}"
-    schedule = _Schedule(clock, plan, len(values), seed)
     with bar(shown, shown=progress) as step:
-        pace = Pace(step, shown)
+        pace, schedule = Pace(step, shown), _Schedule(clock, plan, len(values), seed)
         workers = Workers(
             caller,
             values,
