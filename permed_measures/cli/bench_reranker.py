@@ -201,10 +201,13 @@ def command(  # noqa: PLR0913  (one parameter per option)
         msg = "--write-run and --write-serving take what one reranker gave; name one only"
         raise ParamError(msg)
     costs = _costs(names, prices, tokens_per_document, tokens_per_query, evaluator.documents_per_query)
+    shared: dict[str, Any] = {"queries_per_day": queries_per_day, "seed": seed}
+    made = [evaluator.reranked(name, kept, cost=costs.get(name), **shared) for name, kept in recorded.items()]
     for name, reranker in called.items():
-        recorded[name] = evaluator.call(
+        one = evaluator.evaluate(
             reranker,
             name=name,
+            cost=costs.get(name),
             warmup=warmup,
             repeats=repeats,
             timeout_s=timeout_s,
@@ -214,15 +217,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
             duration_s=duration,
             arrival_rate=None if not rates else rates if len(rates) > 1 else rates[0],
             arrivals=arrivals,
-            seed=seed,
             progress=True,
+            **shared,
         )
-    report = evaluator.report(
-        recorded, costs=costs, revenue_per_query=revenue_per_query, queries_per_day=queries_per_day, seed=seed
-    )
+        made.append(one)
+    report = evaluator.report(made, revenue_per_query=revenue_per_query)
     first = report.rerankers[0]
     if write_calls is not None:
-        write_whole(write_calls, lines_of(recorded, evaluator.query_ids))
+        write_whole(write_calls, lines_of({one.name: one.recorded for one in made}, evaluator.query_ids))
     if write_run is not None and run_format is not None:
         write_whole(write_run, formatted(first.run, "run", run_format)[0])
     if write_serving is not None:

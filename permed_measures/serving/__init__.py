@@ -9,7 +9,8 @@ from permed_measures.serving.failures import Failed, Failure, Failures
 from permed_measures.serving.latency import Latency, measure_latency, percentile_interval
 from permed_measures.serving.log import RequestLog, read_log
 from permed_measures.serving.log_fields import Fields, Request
-from permed_measures.serving.rerank import Reranked, RerankEvaluator, RerankReport
+from permed_measures.serving.report import Reranked, RerankReport
+from permed_measures.serving.rerank import RerankEvaluator
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, measure_throughput

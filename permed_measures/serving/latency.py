@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from permed_measures.errors import ParamError
-from permed_measures.render.progress import Step
-from permed_measures.render.progress import progress as bar
 from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
 from permed_measures.serving.failures import Failed, Failures
-from permed_measures.serving.workers import Call, Read, Rounds, Workers
+from permed_measures.serving.workers import Call, Phase
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -25,9 +23,14 @@ Floats = npt.NDArray[np.float64]
 SIZE_BOUNDS = (20, 50, 100, 200)
 LEVEL = 0.95
 RESAMPLES = 10_000
-_PERCENTS = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99}
+_PERCENTS = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "mean_ms": 100, "min_ms": 0, "max_ms": 100}
+"""Up to which percentile a statistic looks at the samples."""
 AT_LEAST = "_at_least"
 """What ends the name of a number that is only known to be at least so large."""
+
+
+def _percentile(percent: float) -> cached_property[float]:
+    return cached_property(lambda latency: latency.percentile(percent))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,20 +126,8 @@ class Latency:
         """Return a percentile, interpolated linearly; a lower bound where it touches censored calls."""
         return float(np.percentile(self.ordered_ms, percent)) if len(self.ordered_ms) else math.nan
 
-    @cached_property
-    def p50_ms(self) -> float:
-        """The median."""
-        return self.percentile(50)
-
-    @cached_property
-    def p95_ms(self) -> float:
-        """19 of 20 calls are faster."""
-        return self.percentile(95)
-
-    @cached_property
-    def p99_ms(self) -> float:
-        """99 of 100 calls are faster."""
-        return self.percentile(99)
+    p50_ms, p95_ms, p99_ms = _percentile(50), _percentile(95), _percentile(99)
+    min_ms, max_ms = _percentile(0), _percentile(100)
 
     @cached_property
     def mean_ms(self) -> float:
@@ -149,21 +140,10 @@ class Latency:
         return float(np.std(self.samples_ms)) if self.answered and not len(self.waits_ms) else math.nan
 
     @cached_property
-    def min_ms(self) -> float:
-        """The fastest call."""
-        return float(self.ordered_ms[0]) if len(self.ordered_ms) else math.nan
-
-    @cached_property
-    def max_ms(self) -> float:
-        """The slowest call."""
-        return float(self.ordered_ms[-1]) if len(self.ordered_ms) else math.nan
-
-    @cached_property
     def bounds(self) -> frozenset[str]:
         """The names of the statistics that are lower bounds, because they touch censored calls."""
         last = len(self.ordered_ms) - 1
         touched = {name: math.ceil(last * percent / 100) for name, percent in _PERCENTS.items()}
-        touched |= {"min_ms": 0, "mean_ms": last, "max_ms": last}
         return frozenset(name for name, place in touched.items() if last >= 0 and place >= self.surely)
 
     @cached_property
@@ -226,7 +206,7 @@ class Latency:
             numbers["failure_share"] = self.failures.total / self.calls
         if len(self.waits_ms):
             numbers["censored"] = len(self.waits_ms)
-        for name in (*_PERCENTS, "mean_ms", "std_ms", "min_ms", "max_ms"):
+        for name in ("p50_ms", "p95_ms", "p99_ms", "mean_ms", "std_ms", "min_ms", "max_ms"):
             value = getattr(self, name)
             if not math.isnan(value):
                 numbers[name + AT_LEAST * (name in self.bounds)] = value
@@ -302,58 +282,6 @@ def measure_latency(  # noqa: PLR0913  (the options of one job, all with default
     values = list(inputs)
     sizes = [None if size is None else size(value) for value in values]
     with Caller(call, clock, prepare, timeout_s) as caller:
-        phase = Phase(caller, values, clock=clock, sleep=sleep, progress=progress)
+        phase = Phase(caller, values, clock, sleep, progress)
         warming, calls, _ = phase.rounds(warmup=warmup, repeats=repeats, retries=retries)
     return Latency.of_calls(calls, sizes, warming=warming, seed=seed)
-
-
-@dataclass
-class Phase:
-    """Calls of one reranker with some inputs, one after the other."""
-
-    caller: Caller
-    values: Sequence[Any]
-    clock: Clock
-    sleep: Callable[[float], object]
-    progress: bool = False
-    label: str = "calls"
-    read: Read | None = None
-
-    def rounds(self, *, warmup: int, repeats: int, retries: int = 0) -> tuple[list[Call], list[Call], bool]:
-        """Return the calls of the warm-up, those that count, and whether the rest was given up."""
-        rounds = Rounds(len(self.values), repeats=repeats, retries=retries)
-        warming = Rounds(len(self.values), warmup=warmup) if Rounds.checked("warmup", warmup, 0) else None
-        warmed = [] if warming is None else self._run(warming)
-        with bar(self.label, shown=self.progress) as step:
-            pace = Pace(step, self.label)
-            calls = self._run(rounds, lambda call: pace(call, rounds.done / rounds.total))
-        return warmed, [*calls, *rounds.never_made()], rounds.given_up
-
-    def _run(self, rounds: Rounds, step: Callable[[Call], None] | None = None) -> list[Call]:
-        workers = Workers(
-            self.caller, self.values, rounds, clock=self.clock, sleep=self.sleep, read=self.read, step=step
-        )
-        return workers.run(1)
-
-
-class Pace:
-    """Says on the progress bar how it goes: answers a second, P95 so far, and the time that is left."""
-
-    _EVERY_S = 0.5
-
-    def __init__(self, step: Step, label: str) -> None:
-        self._step, self._label = step, label
-        self._begun = self._shown = time.monotonic()
-        self._samples: list[float] = []
-
-    def __call__(self, call: Call, share: float) -> None:
-        """Take a call; ``share`` of all is done."""
-        if call.failure is None:
-            self._samples.append(call.latency_ms)
-        now = time.monotonic()
-        if share >= 1 or now - self._shown > self._EVERY_S:
-            self._shown, spent = now, max(now - self._begun, 1e-9)
-            rate = f"{len(self._samples) / spent:,.1f}/s"
-            p95 = f", P95 {np.percentile(self._samples, 95):,.4g} ms" if self._samples else ""
-            left = f", {spent / share - spent:,.0f} s left" if share > 0 else ""
-            self._step(f"{self._label}: {rate}{p95}{left}", share)

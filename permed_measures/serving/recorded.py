@@ -14,8 +14,8 @@ from permed_measures.serving.candidates import Answer
 from permed_measures.serving.throughput import LoadKey, LoadPlan
 from permed_measures.serving.workers import Call
 
-_WARM_UP, _CALLS, _LOAD = "warm-up", "calls", "load"
-_KEYS = ("at_s", "duration_ms", "waited_ms", "failure", "censored")
+Answers = dict[str, dict[str, float] | list[str]]
+"""A run as rerankers answer it: scores by document, or documents in order."""
 
 
 @dataclass
@@ -34,24 +34,18 @@ def lines_of(recorded: Mapping[str, Recorded], query_ids: Sequence[str]) -> str:
     """Return the text of the file."""
     lines = []
     for name, kept in recorded.items():
-        phases: list[tuple[dict[str, Any], list[Call]]] = [({"phase": _WARM_UP}, kept.warming)]
-        phases.append(({"phase": _CALLS} | ({"given_up": True} if kept.given_up else {}), kept.calls))
+        phases: list[tuple[dict[str, Any], list[Call]]] = [({"phase": "warm-up"}, kept.warming)]
+        phases.append(({"phase": "calls", "given_up": kept.given_up}, kept.calls))
         phases += [({"phase": size}, calls) for size, calls in kept.sizes.items()]
-        for key, (plan, calls) in kept.loads.items():
-            of = {"threads": plan.threads, "duration_s": plan.duration_s, "arrival_rate": plan.arrival_rate}
-            several = not isinstance(key, int)
-            phases.append(({"phase": _LOAD, "load": of | {"arrivals": plan.arrivals, "one_of_many": several}}, calls))
+        phases += [({"phase": "load", "key": key, **vars(plan)}, calls) for key, (plan, calls) in kept.loads.items()]
         for phase, calls in phases:
-            lines += [json.dumps({"reranker": name} | phase | _record(call, query_ids)) for call in calls]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _record(call: Call, query_ids: Sequence[str]) -> dict[str, Any]:
-    record: dict[str, Any] = {"query_id": query_ids[call.place]}
-    record |= {key: found for key in _KEYS if (found := getattr(call, key)) or key in ("at_s", "duration_ms")}
-    if call.answer is not None:
-        record |= {"answer": call.answer.ranking} | ({"like_places": True} if call.answer.like_places else {})
-    return record
+            for call in calls:
+                record = {"query_id": query_ids[call.place], **call._asdict()}
+                if call.answer is not None:
+                    record |= call.answer._asdict()
+                del record["place"], record["answer"]
+                lines.append(json.dumps({"reranker": name, **phase, **record}) + "\n")
+    return "".join(lines)
 
 
 def read_recorded(path: str | PathLike[str], query_ids: Sequence[str]) -> dict[str, Recorded]:
@@ -64,7 +58,8 @@ def read_recorded(path: str | PathLike[str], query_ids: Sequence[str]) -> dict[s
             if record["query_id"] not in places:
                 msg = f"the query {record['query_id']!r} is not among the queries that have candidates"
                 raise ValueError(msg)  # noqa: TRY301  (one place adds file and line)
-            _add(found.setdefault(record["reranker"], Recorded()), record, _call(record, places))
+            kept = found.setdefault(record["reranker"], Recorded())
+            _calls_of(kept, record).append(_call(record, places[record["query_id"]]))
         except (KeyError, TypeError, ValueError) as error:  # noqa: PERF203  (each line has its own message)
             said = f"no {error}, which a call has" if isinstance(error, KeyError) else str(error)
             raise records.error(f"no call that bench-reranker --write-calls wrote: {said}", line) from None
@@ -74,30 +69,19 @@ def read_recorded(path: str | PathLike[str], query_ids: Sequence[str]) -> dict[s
     return found
 
 
-def _call(record: Mapping[str, Any], places: Mapping[str, int]) -> Call:
-    failure = record.get("failure")
-    answer = record.get("answer")
-    return Call(
-        places[record["query_id"]],
-        float(record["at_s"]),
-        float(record["duration_ms"]),
-        float(record.get("waited_ms", 0.0)),
-        None if answer is None else Answer(answer, bool(record.get("like_places"))),
-        None if failure is None else (str(failure[0]), str(failure[1])),
-        bool(record.get("censored")),
-    )
-
-
-def _add(kept: Recorded, record: Mapping[str, Any], call: Call) -> None:
+def _calls_of(kept: Recorded, record: Mapping[str, Any]) -> list[Call]:
+    """Return the list that a call belongs to."""
     phase = record["phase"]
-    if phase == _LOAD:
-        of = dict(record["load"])
-        several = of.pop("one_of_many")
-        plan = LoadPlan(**of)
-        key: LoadKey = (plan.threads, plan.arrival_rate or 0.0) if several else plan.threads
-        kept.loads.setdefault(key, (plan, []))[1].append(call)
-    elif phase in (_WARM_UP, _CALLS):
-        (kept.warming if phase == _WARM_UP else kept.calls).append(call)
-        kept.given_up = kept.given_up or bool(record.get("given_up"))
-    else:
-        kept.sizes.setdefault(int(phase), []).append(call)
+    if phase == "load":
+        plan = LoadPlan(**{name: record[name] for name in LoadPlan.__dataclass_fields__})
+        key: LoadKey = tuple(record["key"]) if isinstance(record["key"], list) else record["key"]
+        return kept.loads.setdefault(key, (plan, []))[1]
+    kept.given_up = kept.given_up or record.get("given_up", False)
+    return kept.warming if phase == "warm-up" else kept.calls if phase == "calls" else kept.sizes.setdefault(phase, [])
+
+
+def _call(record: Mapping[str, Any], place: int) -> Call:
+    at_s, duration_ms, waited_ms = (float(record[name]) for name in ("at_s", "duration_ms", "waited_ms"))
+    failure = None if record["failure"] is None else (str(record["failure"][0]), str(record["failure"][1]))
+    answer = Answer(record["ranking"], record["like_places"]) if "ranking" in record else None
+    return Call(place, at_s, duration_ms, waited_ms, answer, failure, record["censored"])

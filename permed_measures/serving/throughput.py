@@ -6,15 +6,14 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.render.progress import progress as bar
 from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
 from permed_measures.serving.failures import NOT_STARTED
-from permed_measures.serving.latency import Latency, Pace
-from permed_measures.serving.workers import Call, Read, Rounds, Turn, Workers
+from permed_measures.serving.latency import Latency
+from permed_measures.serving.workers import Call, Phase, Turn, at_least
 
 T = TypeVar("T")
 
@@ -81,10 +80,10 @@ class LoadPlan:
     def __post_init__(self) -> None:
         for name, whole in (("threads", self.threads), ("max_calls", self.max_calls)):
             if whole is not None:
-                Rounds.checked(name, whole, 1)
+                at_least(name, whole, 1)
         for name in ("duration_s", "arrival_rate", "drain_s"):
-            number, at_least = getattr(self, name), 0.0 if name == "drain_s" else math.ulp(0.0)
-            if number is not None and not at_least <= number < math.inf:
+            number, low = getattr(self, name), 0.0 if name == "drain_s" else math.ulp(0.0)
+            if number is not None and not low <= number < math.inf:
                 msg = f"{name}={number!r} is not allowed; give a number {'>= 0' if name == 'drain_s' else '> 0'}"
                 raise ParamError(msg)
         if self.arrivals not in ARRIVALS:
@@ -104,24 +103,19 @@ class LoadPlan:
         return times[: self.max_calls] or [0.0]
 
 
-def load_plans(  # noqa: PLR0913  (what a load is made of)
+def load_plans(
     threads: int | Sequence[int],
-    *,
-    duration_s: float,
     arrival_rate: float | Sequence[float] | None = None,
-    arrivals: Arrivals = "even",
-    drain_s: float | None = None,
-    max_calls: int | None = None,
+    **shared: Any,  # noqa: ANN401  (the fields of a plan)
 ) -> dict[LoadKey, LoadPlan]:
-    """Return the loads to measure: every number of threads at every rate."""
+    """Return the loads to measure: every number of threads at every rate; ``shared`` is the rest of each plan."""
     rates = list(arrival_rate) if isinstance(arrival_rate, Sequence) else [arrival_rate]
     counts = list(threads) if isinstance(threads, Sequence) else [threads]
-    plans: dict[LoadKey, LoadPlan] = {}
-    for count in counts or [0]:
-        for rate in rates:
-            plan = LoadPlan(count, duration_s, rate, arrivals, drain_s, max_calls)
-            plans[count if rate is None or len(rates) == 1 else (count, rate)] = plan
-    return plans
+    return {
+        count if rate is None or len(rates) == 1 else (count, rate): LoadPlan(count, arrival_rate=rate, **shared)
+        for count in counts or [0]
+        for rate in rates
+    }
 
 
 def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defaults)
@@ -158,93 +152,56 @@ def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defa
     gains nothing from threads: Python runs one at a time.
     """
     values = list(inputs)
-    plans = load_plans(
-        threads,
-        duration_s=duration_s,
-        arrival_rate=arrival_rate,
-        arrivals=arrivals,
-        drain_s=drain_s,
-        max_calls=max_calls,
-    )
-    Rounds(len(values))
+    shared = {"duration_s": duration_s, "arrivals": arrivals, "drain_s": drain_s, "max_calls": max_calls}
+    plans = load_plans(threads, arrival_rate, **shared)
     sizes = [None if size is None else size(value) for value in values]
     with Caller(call, clock, prepare, timeout_s) as caller:
-        made = {
-            key: calls_under_load(caller, values, plan, clock=clock, sleep=sleep, seed=seed, progress=progress)
-            for key, plan in plans.items()
-        }
+        phase = Phase(caller, values, clock, sleep, progress)
+        made = {key: calls_under_load(phase, plan, seed) for key, plan in plans.items()}
     return {key: Load.of_calls(plans[key], calls, sizes, seed) for key, calls in made.items()}
 
 
-def calls_under_load(  # noqa: PLR0913  (what a load is made of)
-    caller: Caller,
-    values: Sequence[Any],
-    plan: LoadPlan,
-    *,
-    clock: Clock,
-    sleep: Callable[[float], object],
-    seed: int = 0,
-    read: Read | None = None,
-    progress: bool = False,
-    label: str = "calls",
-) -> list[Call]:
+def calls_under_load(phase: Phase, plan: LoadPlan, seed: int = 0) -> list[Call]:
     """Make the calls of one load."""
+    if not phase.values:
+        msg = "no inputs: nothing to call"
+        raise ParamError(msg)
     at_rate = "" if plan.arrival_rate is None else f", {plan.arrival_rate:g} arrivals/s"
-    shown = f"{label}, {plan.threads} threads{at_rate}"
-    with bar(shown, shown=progress) as step:
-        pace, schedule = Pace(step, shown), _Schedule(clock, plan, len(values), seed)
-        workers = Workers(
-            caller,
-            values,
-            schedule,
-            clock=clock,
-            sleep=sleep,
-            read=read,
-            step=lambda call: pace(call, min(1.0, (clock() - schedule.start) / schedule.longest_s)),
-        )
-        workers.start = schedule.start
-        made = workers.run(plan.threads)
-    return [*made, *schedule.never_started()]
+    schedule = _Schedule(plan, len(phase.values), seed)
+    named = replace(phase, label=f"{phase.label}, {plan.threads} threads{at_rate}")
+    return [*named.run(schedule, plan.threads), *schedule.never_started()]
 
 
 class _Schedule:
     """Hands out the calls to make: which input, and when it is due."""
 
-    def __init__(self, clock: Clock, plan: LoadPlan, places: int, seed: int) -> None:
-        self._clock, self._plan, self._places = clock, plan, places
-        self._due_s = plan.due_s(seed)
+    def __init__(self, plan: LoadPlan, places: int, seed: int) -> None:
+        self._places, self._due_s, self._started = places, plan.due_s(seed), 0
         self._total = plan.max_calls if self._due_s is None else len(self._due_s)
-        self._started = 0
         drain_s = plan.duration_s if plan.drain_s is None else plan.drain_s
-        self.longest_s = plan.duration_s + (0.0 if self._due_s is None else drain_s)
-        self.start = clock()
+        self._longest_s = plan.duration_s + (0.0 if self._due_s is None else drain_s)
 
-    def next(self) -> Turn | None:
+    def next(self, at_s: float) -> Turn | None:
         """Return the next call; None when there is none, or it is too late to start one."""
         number = self._started
-        if self._clock() - self.start >= self.longest_s or (self._total is not None and number >= self._total):
+        if at_s >= self._longest_s or (self._total is not None and number >= self._total):
             return None
         self._started += 1
-        return Turn(number % self._places, None if self._due_s is None else self.start + self._due_s[number])
+        return Turn(number % self._places, None if self._due_s is None else self._due_s[number])
 
     def ended(self, turn: Turn, call: Call) -> None:
         """Take nothing: a call that failed is not made again."""
 
+    def share(self, at_s: float) -> float:
+        """Return which share of the time is over."""
+        return at_s / self._longest_s
+
     def never_started(self) -> list[Call]:
         """Return the arrivals that nobody took, which waited to the end."""
-        said = f"still in the queue after {self.longest_s:g} s: the answers are slower than the arrivals"
+        end = self._longest_s
+        why = NOT_STARTED, f"still in the queue after {end:g} s: the answers are slower than the arrivals"
         late = [] if self._due_s is None else list(enumerate(self._due_s))[self._started :]
-        return [
-            Call(
-                number % self._places,
-                self.longest_s,
-                0.0,
-                (self.longest_s - due) * 1000,
-                failure=(NOT_STARTED, said),
-                censored=True,
-            )
-            for number, due in late
-        ]
+        return [Call(n % self._places, end, 0.0, (end - due) * 1000, None, why, True) for n, due in late]
 
 
 def figures_of_loads(loads: Mapping[LoadKey, Load]) -> dict[str, float]:
