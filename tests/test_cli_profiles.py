@@ -53,7 +53,8 @@ def test_profiles_as_json(tool):
     assert one == listed[list(PROFILES).index("rerank")]
     assert one["measures"][1]["measure"] == "RR"
     assert (one["measures"][1]["name"], one["measures"][1]["queries"]) == ("MRR", "qrels")
-    assert one["targets"][-1] == {
+    assert one["targets"][-1]["name"] == "failure_share"
+    assert one["targets"][-2] == {
         "name": "usd_per_million_tokens",
         "target": 0.05,
         "excellent": 0.03,

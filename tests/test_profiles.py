@@ -17,7 +17,10 @@ def labels(name):
 
 def test_the_profiles():
     exp = "nDCG(dcg='exp-log2')"
-    assert PROFILES.keys() == {"permed", "permed-binary", "binary", "llm-judged", "hybrid", "ltr", "rerank"}
+    assert PROFILES.keys() == {"permed", "permed-binary", "binary", "llm-judged", "hybrid", "ltr", "rerank"} | {
+        "rerank-batch",
+        "first-stage",
+    }
     assert labels("permed") == {"NDCG@10": f"{exp}@10", "MAP@10": "GWAP@10", "P@1": "P@1"}
     assert labels("permed-binary") == {
         "MAP@10": "ListAP@10",

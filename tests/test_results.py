@@ -43,6 +43,14 @@ def _serving_report():
     return ServingReport("log", _serving(), Targets())
 
 
+def _periods(name):
+    from permed_measures.serving import Request, RequestLog
+    from permed_measures.serving.periods import PeriodChange, PeriodReport
+
+    log = RequestLog(Path("log.jsonl"), tuple(Request(10.0 * n, 3000.0 * n) for n in range(5)))
+    return PeriodReport.of(log, "hour") if name == "PeriodReport" else PeriodChange(log, log)
+
+
 def _rerankers():
     from permed_measures.serving import RerankEvaluator
 
@@ -66,6 +74,8 @@ RESULTS = {
     "ServingSummary": _serving,
     "ServingReport": _serving_report,
     "RerankReport": _rerankers,
+    "PeriodReport": lambda: _periods("PeriodReport"),
+    "PeriodChange": lambda: _periods("PeriodChange"),
     "SamplesEvaluation": _samples,
 }
 

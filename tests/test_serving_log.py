@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from pathlib import Path
 
 import pytest
 from pytest import approx  # noqa: PT013  (reads well in sums)
@@ -84,6 +86,8 @@ def test_failures(tmp_path, row, kind, message):
         {"error": None},
         {"error": ""},
         {"error": False},
+        {"error": []},
+        {"error": {}},
         {"status": 200},
         {"status": "ok"},
         {"success": True},
@@ -198,7 +202,7 @@ def test_parquet_errors_name_the_row(tmp_path):
         (['{"duration_ms": 1, "candidates": 1e999}'], "log:1: candidates is inf; a finite number >= 0 is expected"),
         (['{"duration_ms": 1, "tokens": -3}'], "log:1: tokens is -3; a finite number >= 0 is expected"),
         (["{}{}"], "log:1: not JSON"),
-        (["[1]"], "log:1: a JSON int, a request is an object|log: a JSON int, a request is an object"),
+        (["[1]"], "log: row 1: a JSON number, a record is an object"),
         (["duration_ms,start", "1"], "log:2: 1 field, the header has 2"),
         (["duration_ms,duration_ms", "1,2"], "log:1: the column 'duration_ms' occurs twice"),
         (["duration_ms", "x"], "log:2: duration_ms is 'x', not a number"),
@@ -231,3 +235,179 @@ def test_fields_by_name(tmp_path):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_log(tmp_path / "no.jsonl")
+
+
+DOCS = (Path(__file__).parents[1] / "docs" / "serving.md").read_text(encoding="utf-8")
+K6 = [
+    {"type": "Metric", "data": {"name": "http_req_duration", "type": "trend"}, "metric": "http_req_duration"},
+    *[
+        {
+            "metric": "http_req_duration",
+            "type": "Point",
+            "data": {"time": f"2026-01-05T09:00:0{n}.5+01:00", "value": 100.5 + n, "tags": {"status": status}},
+        }
+        for n, status in enumerate(("200", "204", "0"))
+    ],
+    {"metric": "vus", "type": "Point", "data": {"time": "2026-01-05T09:00:01Z", "value": 10, "tags": None}},
+]
+VEGETA = [
+    {"attack": "", "seq": n, "code": code, "timestamp": f"2026-01-05T08:00:0{n}.5Z", "latency": (100_500 + n) * 1000}
+    for n, code in enumerate((200, 200, 503))
+]
+JMETER = [
+    "timeStamp,elapsed,label,responseCode,responseMessage,threadName,success,bytes",
+    "1767600000500,100,rerank,200,OK,g 1-1,true,312",
+    "1767600001500,101,rerank,200,OK,g 1-1,true,312",
+    "1767600002500,102,rerank,503,Busy,g 1-1,false,12",
+]
+JAEGER = {
+    "data": [
+        {
+            "traceID": f"{n}",
+            "spans": [
+                {
+                    "operationName": name,
+                    "startTime": 1_767_600_000_500_000 + n * 1_000_000,
+                    "duration": (100 + n) * 1000,
+                    "tags": [
+                        {"key": "candidates", "type": "int64", "value": 50},
+                        *([{"key": "error", "type": "bool", "value": True}] if n == 2 else []),
+                    ],
+                }
+                for name in ("rerank", "embed")
+            ],
+        }
+        for n in range(3)
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("tool", "lines", "samples"),
+    [
+        ("k6", K6, [100.5, 101.5]),
+        ("vegeta", VEGETA, [100.5, 100.501]),
+        ("jmeter", JMETER, [100, 101]),
+        ("jaeger", [JAEGER], [100, 101]),
+    ],
+)
+def test_the_log_formats_of_the_docs(tmp_path, tool, lines, samples):
+    described = re.search(rf"```toml {tool}\n(.*?)```", DOCS, re.DOTALL)[1]
+    format_file = tmp_path / f"{tool}.toml"
+    format_file.write_text(described)
+    fields = Fields.of_file(format_file)
+    log = read_log(
+        write(tmp_path / "log", *lines), fields=fields, span="rerank" if tool in ("jmeter", "jaeger") else None
+    )
+    assert log.latency.samples_ms == approx(samples)
+    assert log.latency.failures.total == 1
+    assert [request.start_s for request in log.requests] == approx([1_767_600_000.5 + n for n in range(3)])
+    if tool == "jaeger":
+        assert log.latency.sizes == (50, 50)
+        with pytest.raises(InputError, match=r"several names.*'rerank' \(3\), 'embed' \(3\)"):
+            read_log(tmp_path / "log", fields=fields)
+
+
+@pytest.mark.parametrize(
+    ("described", "message"),
+    [
+        ("duraton = { field = 'x', unit = 'ms' }", "no key 'duraton'. Did you mean duration"),
+        ("duration = { field = 'x', units = 'ms' }", "duration has no 'units'. Did you mean unit"),
+        ("duration = { field = 'x', unit = 'sec' }", "duration_unit='sec' is not allowed"),
+        ("duration = 'x'", "duration = 'x': a table is expected"),
+        ("duration = { unit = 'ms' }", "duration.field = None: a text is expected"),
+        ("start = { field = 'x' }", "a log format needs duration"),
+        ("records = 5\nduration = { field = 'x', unit = 'ms' }", "records = 5: a text is expected"),
+        ("duration = ", "not TOML"),
+    ],
+)
+def test_a_log_format_that_is_wrong(tmp_path, described, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(described)
+    with pytest.raises(InputError, match=rf"mine\.toml: .*{re.escape(message)}"):
+        Fields.of_file(path)
+
+
+@pytest.mark.parametrize(
+    ("row", "start_s"),
+    [
+        ({"msec": 1767600000.625, "request_time": 0.125, "status": 200}, 1767600000.5),
+        ({"time_iso8601": "2026-01-05T08:00:01+00:00", "request_time": "0.125"}, 1767600000.875),
+        ({"time_local": "05/Jan/2026:09:00:01 +0100", "request_time": "0.125"}, 1767600000.875),
+        ({"durationMs": 125, "startTime": "2026-01-05T08:00:00.5Z"}, 1767600000.5),
+    ],
+)
+def test_nginx_and_camel_case(tmp_path, row, start_s):
+    log = read_log(write(tmp_path / "log.jsonl", row))
+    assert log.latency.samples_ms == approx([125])
+    assert log.requests[0].start_s == approx(start_s)  # nginx writes when a request is over
+
+
+def test_text_is_no_csv(tmp_path):
+    line = '127.0.0.1 - - [05/Jan/2026:09:00:00 +0000] "POST /rerank HTTP/1.1" 200 612 "-" "curl/8.5"'
+    for count in (1, 2):
+        with pytest.raises(InputError, match=r"log:1: no CSV with a header, nor JSON, nor parquet.*escape=json"):
+            read_log(write(tmp_path / "log", *[line] * count))
+
+
+def test_an_interval_of_parquet_has_its_unit(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "log.parquet"
+    duckdb.sql("SELECT INTERVAL 250 MILLISECOND AS duration").write_parquet(str(path))
+    assert read_log(path).latency.samples_ms == approx([250])
+
+
+def sdk_spans():
+    """Return spans as the SDK writes them: 8 named rerank, two of which failed, each with a child."""
+    trace = pytest.importorskip("opentelemetry.sdk.trace", reason="opentelemetry-sdk is not installed")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from opentelemetry.trace import StatusCode
+
+    exporter = InMemorySpanExporter()
+    provider = trace.TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = provider.get_tracer("test")
+    for number in range(8):
+        start = (1_767_600_000 + number) * 10**9
+        span = tracer.start_span("rerank", start_time=start, attributes={"num_candidates": 50})
+        tracer.start_span("embed", start_time=start).end(start + 5_000_000)
+        if number % 4 == 3:
+            span.set_status(StatusCode.ERROR, "upstream")
+        span.end(start + (100 + number) * 1_000_000)
+    return exporter.get_finished_spans()
+
+
+@pytest.mark.parametrize("form", ["lines", "pretty", "list"])
+def test_spans_of_the_sdk(tmp_path, form):
+    spans = sdk_spans()
+    path = tmp_path / "spans.json"
+    if form == "list":
+        path.write_text("[" + ",\n".join(span.to_json() for span in spans) + "]")
+    else:
+        path.write_text("\n".join(span.to_json(indent=None if form == "lines" else 4) for span in spans) + "\n")
+    with pytest.raises(InputError, match=r"several names.*'embed' \(8\), 'rerank' \(8\)"):
+        read_log(path)
+    log = read_log(path, span="rerank")
+    assert log.latency.samples_ms == approx([100, 101, 102, 104, 105, 106])
+    assert log.latency.failures.by_kind["status ERROR"].first_message == "upstream"
+    assert log.latency.failures.total == 2
+    by_size = log.latency.by_size()["21 to 50"]
+    assert (by_size.answered, by_size.failures.total) == (6, 2)
+    with pytest.raises(InputError, match="no span named 'nosuch' in the log; there are spans named"):
+        read_log(path, span="nosuch")
+
+
+def test_a_span_of_a_log_without_spans_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="no span named 'rerank' in the log, nor any other span"):
+        read_log(write(tmp_path / "log.jsonl", {"duration_ms": 5}), span="rerank")
+
+
+def test_a_pretty_printed_log_names_the_line_of_an_error(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text('{\n "duration_ms": 5\n}\n{\n "duration_ms": -5\n}\n')
+    with pytest.raises(InputError, match=r"log.json:4: duration_ms is -5"):
+        read_log(path)
+    path.write_text('{\n "duration_ms": 5\n}\n{\n "duration_ms": \n}\n')
+    with pytest.raises(InputError, match=r"log.json:6: not JSON"):
+        read_log(path)

@@ -266,10 +266,10 @@ def test_answers_that_change_between_repeats_are_noted():
     assert tiny().evaluate(lambda *_: next(scores), repeats=2, warmup=0).notes == ()
 
 
-def test_a_query_whose_first_call_fails_counts_0():
-    answers = iter([None, ["c"], ["c"]])
+def test_the_first_answered_call_decides_and_failures_are_counted_apart():
+    answers = iter([None, ["c"], ["a"]])
     reranked = tiny().evaluate(lambda *_: next(answers), repeats=3, warmup=0)
-    assert reranked.quality["MRR"] == 0.0
+    assert reranked.quality["MRR"] == 1.0
     assert (reranked.serving.latency.answered, reranked.serving.latency.failures.total) == (2, 1)
 
 

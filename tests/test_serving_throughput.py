@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 
 import pytest
 
 from permed_measures.errors import ParamError
-from permed_measures.serving import measure_throughput
+from permed_measures.serving import Failed, Failures, Latency, measure_throughput
+from permed_measures.serving.throughput import LoadPlan
 
 
 class Simulation:
@@ -154,7 +155,9 @@ def test_a_call_that_hangs_is_given_up():
     release.set()
     assert load.latency.answered == 0
     assert load.latency.failures.by_kind["NotFinished"].count == 1
-    assert math.isnan(load.qps)  # no call ended: no time to divide by
+    assert load.latency.p50_ms == pytest.approx(900, abs=500)
+    assert "p50_ms" in load.latency.bounds  # given up after 0.9 s: it took at least as long
+    assert load.qps == 0
 
 
 def test_an_async_call_that_hangs_is_given_up():
@@ -163,7 +166,9 @@ def test_an_async_call_that_hangs_is_given_up():
 
     load = measure_throughput(hangs, [0], max_calls=1, duration_s=0.1, timeout_s=0.9)[1]
     assert load.latency.failures.by_kind["NotFinished"].count == 1
-    assert "qps" not in load.to_dict()
+    assert load.to_dict()["qps"] == 0
+    assert "p95_ms" not in load.to_dict()
+    assert load.to_dict()["p95_ms_at_least"] == pytest.approx(900, abs=500)
 
 
 def test_a_call_that_hangs_does_not_keep_the_program_alive():
@@ -199,3 +204,70 @@ def test_options_are_checked(options, message):
 def test_no_inputs():
     with pytest.raises(ParamError, match="no inputs"):
         measure_throughput(len, [])
+
+
+def test_what_is_censored_makes_percentiles_lower_bounds():
+    # 1 s of service, 8 arrivals a second for 2 s, 2 s more to drain: calls 0 to 3 end at 1, 2, 3, 4, due at n / 8
+    load = Simulation(1.0).measure(duration_s=2, arrival_rate=8)
+    assert load.latency.samples_ms.tolist() == [1000.0, 1875.0, 2750.0, 3625.0]
+    # the others waited from n / 8 to 4
+    assert sorted(load.latency.waits_ms) == sorted((4 - n / 8) * 1000 for n in range(4, 16))
+    assert load.latency.bounds == {"p50_ms", "p95_ms", "p99_ms", "mean_ms", "max_ms"}
+    figures = load.to_dict()
+    assert figures["p95_ms_at_least"] == load.latency.p95_ms > 3000
+    assert (figures["offered_qps"], figures["qps"]) == (8, 1)
+    assert (figures["failures"], figures["failure_share"], figures["censored"]) == (12, 0.75, 12)
+    assert load.latency.p95_interval_ms is None
+
+
+def test_a_percentile_below_what_is_censored_is_exact():
+    # 19 calls of 62.5 ms and one stall of 10 s at the end, given up on: P50 is known, P99 is not
+    late = [Failed("NotFinished", "no answer", wait_ms=900.0)]
+    latency = Latency.of([62.5] * 99, failures=Failures(tuple(late)))
+    assert latency.bounds == {"mean_ms", "max_ms", "p99_ms"}
+    assert {"p50_ms", "p95_ms", "p99_ms_at_least", "max_ms_at_least"} <= latency.to_dict().keys()
+    assert "std_ms" not in latency.to_dict()
+
+
+def test_rates_give_latency_against_load():
+    simulation = Simulation(0.125)
+    loads = measure_throughput(
+        simulation.serve, ["x"], clock=simulation.clock, sleep=simulation.sleep, duration_s=4, arrival_rate=[4, 8, 16]
+    )
+    assert list(loads) == [(1, 4), (1, 8), (1, 16)]
+    assert [load.offered_qps for load in loads.values()] == [4, 8, 16]
+    assert [round(load.qps) for load in loads.values()] == [4, 8, 8]
+    assert [load.latency.p50_ms for load in loads.values()][:2] == [125, 125]
+    assert loads[1, 16].latency.p50_ms > 1000
+
+
+def test_poisson_arrivals():
+    simulation = Simulation(0.0)
+    loads = measure_throughput(
+        simulation.serve,
+        ["x"],
+        clock=simulation.clock,
+        sleep=simulation.sleep,
+        duration_s=1000,
+        arrival_rate=5,
+        arrivals="poisson",
+    )
+    count = loads[1].latency.calls
+    assert count == pytest.approx(5000, abs=4 * 5000**0.5)  # a Poisson count, within four standard deviations
+    assert loads[1].offered_qps == count / 1000
+    gaps = [late - early for early, late in pairwise(LoadPlan(1, 1000, 5, "poisson").due_s(seed=0))]
+    mean = sum(gaps) / len(gaps)
+    spread = (sum((gap - mean) ** 2 for gap in gaps) / len(gaps)) ** 0.5
+    assert spread / mean == pytest.approx(1, abs=0.1)  # that of the exponential distribution
+    assert LoadPlan(1, 9, 5, "poisson").due_s(seed=1) == LoadPlan(1, 9, 5, "poisson").due_s(seed=1)
+    with pytest.raises(ParamError, match="arrivals='random' is not allowed"):
+        LoadPlan(1, 1, 5, "random")
+
+
+def test_answers_by_a_rich_terminal(monkeypatch, capsys):
+    pytest.importorskip("rich")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    measure_throughput(len, ["a"], duration_s=1.5, progress=True)
+    shown = capsys.readouterr().err
+    assert "/s, P95" in shown
+    assert "left" in shown

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,24 +18,37 @@ from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.files import by_suffix, formatted
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.render.result import Format
+from permed_measures.serving.calls import TIMEOUT_S, is_factory
 from permed_measures.serving.cost import Cost
+from permed_measures.serving.http import HttpReranker
+from permed_measures.serving.recorded import lines_of, read_recorded
 from permed_measures.serving.rerank import GIVEN, RerankEvaluator
+from permed_measures.serving.throughput import ARRIVALS, Arrivals
 
 
-def _numbers(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:  # noqa: ARG001  (click's signature)
-    try:
-        return tuple(int(word) for word in (text or "").split(",") if word.strip())
-    except ValueError:
-        msg = f"{text!r} is not a list of whole numbers such as 20,50,100"
-        raise click.BadParameter(msg) from None
+def _numbers(kind: type[int | float], example: str) -> Callable[..., tuple[float, ...]]:
+    def read(context: click.Context, option: click.Parameter, text: str | None) -> tuple[float, ...]:  # noqa: ARG001  (click's signature)
+        try:
+            return tuple(kind(word) for word in (text or "").split(",") if word.strip())
+        except ValueError:
+            whole = "whole numbers" if kind is int else "numbers"
+            msg = f"{text!r} is not a list of {whole} such as {example}"
+            raise click.BadParameter(msg) from None
+
+    return read
 
 
 @click.command(short_help="Quality, latency, throughput and cost of rerankers, side by side.")
-@click.argument("rerankers", nargs=-1, required=True, metavar="[NAME=]MODULE:CALLABLE...")
+@click.argument("rerankers", nargs=-1, metavar="[NAME=]MODULE:CALLABLE...")
 @click.option("--queries", required=True, metavar="FILE", help="JSON Lines: query_id, text.")
 @click.option("--candidates", required=True, metavar="FILE", help="JSON Lines: query_id, candidates.")
 @click.option("--qrels", required=True, metavar="FILE", help="Judgements, in any format that eval reads.")
 @click.option("--profile", default="rerank", show_default=True, metavar="NAME|FILE.toml", help="Measures and targets.")
+@click.option("--http", "urls", multiple=True, metavar="[NAME=]URL", help="A reranker behind a URL; may be repeated.")
+@click.option("--http-model", metavar="NAME", help="The model to ask for there.")
+@click.option("--http-header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent along; may be repeated.")
+@click.option("--http-key-env", metavar="VARIABLE", help="The environment variable that holds the API key.")
+@click.option("--calls", "calls_file", metavar="FILE", help="Report on the calls of --write-calls; call nobody.")
 @click.option(
     "--pass",
     "given",
@@ -44,10 +59,32 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 )
 @click.option("--warmup", type=click.IntRange(0), default=1, show_default=True, help="Calls that are not counted.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Calls of each query.")
-@click.option("--sizes", callback=_numbers, metavar="20,50,...", help="Also time lists cut to so many candidates.")
-@click.option("--threads", callback=_numbers, metavar="1,4,...", help="Also measure throughput with so many threads.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0),
+    default=TIMEOUT_S,
+    show_default=True,
+    metavar="S",
+    help="The longest that a call may take, in every phase; 0: no limit.",
+)
+@click.option(
+    "--retries", type=click.IntRange(0), default=0, show_default=True, help="How often a failed call is made again."
+)
+@click.option("--sizes", callback=_numbers(int, "20,50"), metavar="20,50,...", help="Also time lists cut to so many.")
+@click.option(
+    "--threads", callback=_numbers(int, "1,4"), metavar="1,4,...", help="Also measure throughput, so many at once."
+)
 @click.option("--duration", type=float, default=10.0, show_default=True, metavar="S", help="Of each throughput run.")
-@click.option("--arrival-rate", type=float, metavar="QPS", help="Throughput in an open loop: arrivals a second.")
+@click.option(
+    "--rates",
+    "--arrival-rate",
+    callback=_numbers(float, "10,20,40"),
+    metavar="10,20,...",
+    help="Throughput in an open loop: arrivals a second, one run each.",
+)
+@click.option(
+    "--arrivals", type=click.Choice(ARRIVALS), default="even", show_default=True, help="Evenly spaced, or at random."
+)
 @click.option(
     "--usd-per-million-tokens",
     "prices",
@@ -60,10 +97,11 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--tokens-per-query", type=click.FloatRange(0), default=0.0, metavar="N", help="And once a query.")
 @click.option("--queries-per-day", type=click.FloatRange(0), metavar="N", help="For the cost of a day.")
 @click.option("--revenue-per-query", type=click.FloatRange(0), metavar="X", help="For the return on investment.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @report_options
 @click.option("--write-run", metavar="FILE", help="Also write the reranked run (one reranker); format by suffix.")
 @click.option("--write-serving", metavar="FILE", help="Also write the figures that gate --serving reads.")
+@click.option("--write-calls", metavar="FILE", help="Also write every call, for --calls.")
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     rerankers: Sequence[str],
@@ -71,13 +109,21 @@ def command(  # noqa: PLR0913  (one parameter per option)
     candidates: str,
     qrels: str,
     profile: str,
+    urls: Sequence[str],
+    http_model: str | None,
+    headers: Sequence[str],
+    http_key_env: str | None,
+    calls_file: str | None,
     given: str,
     warmup: int,
     repeats: int,
+    timeout: float,
+    retries: int,
     sizes: Sequence[int],
     threads: Sequence[int],
     duration: float,
-    arrival_rate: float | None,
+    rates: Sequence[float],
+    arrivals: Arrivals,
     prices: Sequence[float],
     tokens_per_document: float | None,
     tokens_per_query: float,
@@ -88,14 +134,29 @@ def command(  # noqa: PLR0913  (one parameter per option)
     output: str | None,
     write_run: str | None,
     write_serving: str | None,
+    write_calls: str | None,
 ) -> None:
     r"""Run rerankers over queries with candidates; report quality, latency and cost together.
 
     A reranker is called as callable(query, texts), may be async, and answers with a score for each text; or with the
     documents best first, as (index, score) pairs, as records with an index or an id, or as ids. The module is looked
-    for in the current folder too. The order of the candidates is the ranking without reranking. Calls that raise, and
-    answers that make no sense, are counted by type; such a query counts 0. Exit code 1 when a reranker answered no
-    call at all.
+    for in the current folder too. A callable without parameters is a factory: it returns the reranker, or a context
+    manager (async or not) that gives it; all calls of a reranker, sync or async, share one event loop. With --http no
+    Python is needed: {"query", "documents", "top_n"} is posted, {"results": [{"index", "relevance_score"}]} expected.
+
+    The order of the candidates is the ranking without reranking. Calls that raise, answers that make no sense, and
+    calls without an end after --timeout are counted by type. Quality is that of the first answer to each query; a
+    query that no call answered, retries included, counts 0. Each retry is a call of its own in every figure. After
+    five calls in a row without an end no more are made. Exit code 1 when a reranker answered no call at all.
+
+    \b
+    Load: --threads 4 calls from 4 threads, each as soon as it has its answer (closed loop: the capacity).
+      With --rates 10,20,40 calls arrive at these rates, whatever the server does (open loop: latency against load),
+      at most --threads under way at once; latency then counts from the arrival. Calls that never started or never
+      ended are censored: a percentile that touches them is printed as "≥ x", and no gate holds by it.
+    Figures of --write-serving: p95_ms, failure_share (the highest, of the calls and of every load), and of each load
+      qps_4_threads, offered_qps_4_threads, p95_ms_4_threads, failures_4_threads, failure_share_4_threads
+      (with several rates: qps_4_threads_at_20_per_s).
 
     \b
     Files, one JSON object a line:
@@ -112,34 +173,58 @@ def command(  # noqa: PLR0913  (one parameter per option)
       echo '1 0 b 1' > qrels.txt
       permed-measures bench-reranker my_rerankers:by_words \
           --queries queries.jsonl --candidates candidates.jsonl --qrels qrels.txt --repeats 20
+
+    \b
+    A server, its latency against load, and the report made again from the calls:
+      permed-measures bench-reranker --http http://localhost:8080/rerank --queries queries.jsonl ... \
+          --threads 16 --rates 10,20,40 --arrivals poisson --write-calls calls.jsonl --write-serving serving.json
+      permed-measures bench-reranker --calls calls.jsonl --queries queries.jsonl ... -o report.html
     """
     form = form_for(output, form)
-    called = _named(rerankers)
+    timeout_s = timeout or None
+    called: dict[str, Any] = _named(rerankers, load)
+    connected = _headers(headers, http_key_env)
+    called |= _named(
+        urls, lambda url: partial(HttpReranker, url, model=http_model, headers=connected, timeout_s=timeout_s), called
+    )
+    if bool(called) == (calls_file is not None):
+        msg = "name rerankers, or give --http URL, or --calls FILE: one of these, and not --calls with another"
+        raise ParamError(msg)
     evaluator = RerankEvaluator(queries, qrels, candidates, profile=profile, given=given)
     run_format = None if write_run is None else _run_format(write_run)
-    if len(called) > 1 and (write_run is not None or write_serving is not None):
-        msg = "--write-run and --write-serving take what one reranker gave; name one only"
-        raise ParamError(msg)
-    if arrival_rate is not None and not threads:
+    if rates and not threads:
         msg = "--arrival-rate needs --threads: how many calls may be under way at once"
         raise ParamError(msg)
-    if threads and sys.stderr.isatty():
-        click.echo(f"throughput: {len(threads) * len(called)} runs of {duration:g} s follow", err=True)
-    report = evaluator.compare(
-        called,
-        costs=_costs(list(called), prices, tokens_per_document, tokens_per_query, evaluator.documents_per_query),
-        revenue_per_query=revenue_per_query,
-        warmup=warmup,
-        repeats=repeats,
-        sizes=sizes,
-        threads=threads,
-        duration_s=duration,
-        arrival_rate=arrival_rate,
-        queries_per_day=queries_per_day,
-        seed=seed,
-        progress=True,
-    )
+    recorded = {} if calls_file is None else read_recorded(calls_file, evaluator.query_ids)
+    names = list(called or recorded)
+    if len(names) > 1 and (write_run is not None or write_serving is not None):
+        msg = "--write-run and --write-serving take what one reranker gave; name one only"
+        raise ParamError(msg)
+    costs = _costs(names, prices, tokens_per_document, tokens_per_query, evaluator.documents_per_query)
+    shared: dict[str, Any] = {"queries_per_day": queries_per_day, "seed": seed}
+    made = [evaluator.reranked(name, kept, cost=costs.get(name), **shared) for name, kept in recorded.items()]
+    for name, reranker in called.items():
+        one = evaluator.evaluate(
+            reranker,
+            name=name,
+            cost=costs.get(name),
+            warmup=warmup,
+            repeats=repeats,
+            timeout_s=timeout_s,
+            retries=retries,
+            sizes=sizes,
+            threads=threads,
+            duration_s=duration,
+            arrival_rate=None if not rates else rates if len(rates) > 1 else rates[0],
+            arrivals=arrivals,
+            progress=True,
+            **shared,
+        )
+        made.append(one)
+    report = evaluator.report(made, revenue_per_query=revenue_per_query)
     first = report.rerankers[0]
+    if write_calls is not None:
+        write_whole(write_calls, lines_of({one.name: one.recorded for one in made}, evaluator.query_ids))
     if write_run is not None and run_format is not None:
         write_whole(write_run, formatted(first.run, "run", run_format)[0])
     if write_serving is not None:
@@ -148,16 +233,32 @@ def command(  # noqa: PLR0913  (one parameter per option)
     sys.exit(0 if all(reranked.serving.latency.answered for reranked in report.rerankers) else 1)
 
 
-def _named(given: Sequence[str]) -> dict[str, Callable[..., Any]]:
-    called = {}
+def _headers(given: Sequence[str], key_env: str | None) -> dict[str, str]:
+    headers = {}
+    for header in given:
+        name, colon, value = header.partition(":")
+        if not colon or not name.strip():
+            raise ParamError(f"--http-header {header!r}: write 'NAME: VALUE'")
+        headers[name.strip()] = value.strip()
+    if key_env is not None:
+        if not os.environ.get(key_env):
+            raise ParamError(f"--http-key-env {key_env}: there is no such variable in the environment")
+        headers["Authorization"] = f"Bearer {os.environ[key_env]}"
+    return headers
+
+
+def _named(
+    given: Sequence[str], make: Callable[[str], Callable[..., Any]], known: Iterable[str] = ()
+) -> dict[str, Callable[..., Any]]:
+    called: dict[str, Callable[..., Any]] = {}
     for word in given:
         name, equals, target = word.partition("=")
-        if not equals:
+        if not equals or name.startswith(("http:", "https:")):  # the = of a URL's query
             name = target = word
-        if name in called:
+        if name in called or name in known:
             msg = f"two rerankers are called {name!r}; give each a name: fast={target}"
             raise ParamError(msg)
-        called[name] = load(target)
+        called[name] = make(target)
     return called
 
 
@@ -184,7 +285,8 @@ def load(target: str) -> Callable[..., Any]:
             known = [known for known in dir(found) if not known.startswith("_")]
             raise ParamError(f"{target}: no {name!r} in {module_name}.{did_you_mean(name, known)}")
         found = getattr(found, name)
-    if inspect.isclass(found):
+    makes = ("__call__", "__enter__", "__aenter__")
+    if inspect.isclass(found) and not (is_factory(found) and any(name in dir(found) for name in makes)):
         msg = f"{target} is a class; make an instance of it in the module, and name that or its method"
         raise ParamError(msg)
     if not callable(found):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import click
 
 from permed_measures.cli._formats import form_for, report_options
 from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print
+from permed_measures.files.records import FORMATS as LOG_FORMATS
 from permed_measures.render.result import Format
 from permed_measures.serving.cost import Cost
-from permed_measures.serving.log import FORMATS as LOG_FORMATS
 from permed_measures.serving.log import RequestLog, read_log
 from permed_measures.serving.log_fields import UNITS_MS, Fields
+from permed_measures.serving.periods import LENGTHS, Length, PeriodChange, PeriodReport
 from permed_measures.serving.report import ServingReport
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import Targets
@@ -19,7 +23,11 @@ from permed_measures.serving.targets import Targets
 
 @click.command(short_help="Latency percentiles, throughput and cost from a request log.")
 @click.argument("log", type=click.Path(dir_okay=False))
-@click.option("--log-format", type=click.Choice(LOG_FORMATS), help="The format of the log, where it cannot be told.")
+@click.option(
+    "--log-format",
+    metavar="|".join((*LOG_FORMATS, "FILE.toml")),
+    help="The format of the log, where it cannot be told; or a file that says which fields to read.",
+)
 @click.option("--span", metavar="NAME", help="Read only the OpenTelemetry spans of this name.")
 @click.option("--duration-field", metavar="NAME", help="The field of the duration.")
 @click.option("--duration-unit", type=click.Choice(list(UNITS_MS)), help="Its unit, where its name does not tell.")
@@ -29,6 +37,8 @@ from permed_measures.serving.targets import Targets
 @click.option("--usd-per-million-tokens", type=click.FloatRange(0), metavar="X", help="The price of tokens.")
 @click.option("--tokens-per-query", type=click.FloatRange(0), metavar="N", help="Unless the log has tokens.")
 @click.option("--queries-per-day", type=click.FloatRange(0), metavar="N", help="For the cost of a day.")
+@click.option("--by", type=click.Choice(LENGTHS), help="Report hour by hour, or day by day (UTC).")
+@click.option("--against", metavar="OLD_LOG", help="Report the differences from another log, with intervals.")
 @report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -43,16 +53,30 @@ def command(  # noqa: PLR0913  (one parameter per option)
     usd_per_million_tokens: float | None,
     tokens_per_query: float | None,
     queries_per_day: float | None,
+    by: Length | None,
+    against: str | None,
     form: Format | None,
     output: str | None,
 ) -> None:
-    r"""Read a request LOG: JSON Lines, CSV or parquet, one request a row, or OpenTelemetry spans.
+    r"""Read a request LOG: JSON, CSV or parquet, one request a record, or OpenTelemetry spans.
 
-    A request has a duration (duration_ms, latency_ms, elapsed_s, ...: the unit is in the name), or a start and an end;
-    optionally start (seconds since 1970, another unit by suffix, or ISO 8601), candidates, tokens, error or status. A
-    span has start_time_unix_nano and end_time_unix_nano. Requests that failed are counted by type and have no latency.
+    A request has a duration (duration_ms, latency_ms, elapsed_s, durationMs, ...: the unit is in the name; nginx's
+    request_time is in seconds), or a start and an end; optionally start (seconds since 1970, another unit by suffix, or
+    ISO 8601), candidates, tokens, error or status. A unit is never guessed. Spans are read in every JSON form: OTLP,
+    the collector's file, the SDK's to_json, one a line or pretty-printed. Requests that failed are counted by type, and
+    by number of candidates, and have no latency.
 
     The JSON format is what `permed-measures gate --serving FILE` reads.
+
+    \b
+    Any other log: --log-format FILE.toml says which fields to read (docs/serving.md has k6, vegeta, JMeter, Jaeger):
+      format = "jsonl"                                       # or csv, parquet; told by the content if left out
+      records = "data.spans"                                 # where the requests are, if not one a record
+      where = { metric = "http_req_duration" }               # only those that have these values
+      duration = { field = "data.value", unit = "ms" }       # or start and end; units: ns, us, ms, s
+      start = { field = "data.time" }                        # ISO 8601, or since 1970 with a unit
+      failure = { field = "data.tags.status", ok = ["2??"] } # what is not ok failed; without ok: an error or status
+      size = { field = "k" }                                 # tokens, and name (for --span), as well
 
     \b
     Example:
@@ -60,19 +84,28 @@ def command(  # noqa: PLR0913  (one parameter per option)
       echo '{"start": "2026-01-05T09:00:01Z", "duration_ms": 310.0, "candidates": 100}' >> requests.jsonl
       echo '{"start": "2026-01-05T09:00:02Z", "error": "TimeoutError: no answer"}' >> requests.jsonl
       permed-measures serving requests.jsonl
+      permed-measures serving requests.jsonl --by hour
+      permed-measures serving requests.jsonl --against requests.jsonl
       permed-measures serving requests.jsonl --format html -o latency.html
       permed-measures serving requests.jsonl --usd-per-million-tokens 0.025 --tokens-per-query 40000 \
           --queries-per-day 100000 --format json -o serving.json
     """
     form = form_for(output, form)
-    fields = Fields(
-        duration=duration_field,
-        duration_unit=duration_unit,
-        start=start_field,
-        start_unit=start_unit,
-        size=size_field,
-    )
-    requests = read_log(log, format=log_format, fields=fields, span=span)
+    if by is not None and against is not None:
+        msg = "--by and --against are two reports; ask for one"
+        raise ParamError(msg)
+    fields = Fields.of_file(log_format) if log_format and log_format.endswith(".toml") else Fields(format=log_format)
+    chosen: dict[str, Any] = {"duration": duration_field, "duration_unit": duration_unit, "start": start_field}
+    chosen |= {"start_unit": start_unit, "size": size_field}
+    fields = replace(fields, **{name: value for name, value in chosen.items() if value is not None})
+    requests = read_log(log, fields=fields, span=span)
+    if against is not None:
+        old = read_log(against, fields=fields, span=span)
+        write_or_print(output, PeriodChange(old, requests, usd_per_million_tokens).render(form))
+        return
+    if by is not None:
+        write_or_print(output, PeriodReport.of(requests, by).render(form))
+        return
     summary = ServingSummary(
         requests.latency,
         cost=_cost(requests, usd_per_million_tokens, tokens_per_query),

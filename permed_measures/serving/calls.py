@@ -1,16 +1,19 @@
-"""One call with its time and what it raised: sync or async, from any thread."""
+"""One call with its time and what it raised: sync or async, from any thread, on one event loop from first to last."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import TimeoutError as FuturesTimeoutError
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
 
 from permed_measures.errors import ParamError
+from permed_measures.serving.failures import NOT_FINISHED
 
 Clock = Callable[[], float]
 """Returns seconds that never run backwards; ``time.perf_counter`` is the default everywhere."""
@@ -18,9 +21,18 @@ Clock = Callable[[], float]
 Prepare = Callable[[Any], tuple[Any, ...]]
 """Makes the arguments of a call from an input, before the clock runs."""
 
+TIMEOUT_S = 30.0
 CallerT = TypeVar("CallerT", bound="Caller")
-_LOOP_END_S = 5.0
-_LONGEST = 300
+_LOOP_END_S = 2.0
+
+
+class NotFinishedError(Exception):
+    """A call had no answer within its time, and was given up."""
+
+    failure_kind = NOT_FINISHED
+
+    def __init__(self, timeout_s: float | None) -> None:
+        super().__init__(f"no answer within {timeout_s:g} s")
 
 
 @dataclass(frozen=True)
@@ -32,90 +44,182 @@ class Timed:
     answer: Any = None
     error: BaseException | None = None
 
-    @property
-    def latency_ms(self) -> float:
-        """The time of the call."""
-        return (self.end - self.start) * 1000
-
 
 class Caller:
-    """Calls a callable and times it.
+    """Calls a callable and times it, while it is open as a context manager.
 
-    What an async callable returns is awaited on one event loop in a thread of its own, shared by all threads that
-    call: a client bound to a loop works, and so does a notebook whose own loop is running. A generator is run to its
-    end, because its work is part of the call.
+    What an async callable returns is awaited on one event loop in a thread of its own, from the first call to the last
+    and for all threads that call: a client bound to a loop works, and so does a notebook whose own loop is running. A
+    callable without parameters is a factory: it returns (or awaits) the callable, or a context manager that gives it,
+    async or not, which is entered here and left at the end. A generator is run to its end: its work is part of the
+    call. An async call that has no answer within ``timeout_s`` is cancelled.
     """
 
-    def __init__(self, call: Callable[..., Any], clock: Clock, prepare: Prepare | None = None) -> None:
-        if not callable(call):
-            msg = f"{call!r} cannot be called; give a function, a method or an object with __call__"
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        clock: Clock,
+        prepare: Prepare | None = None,
+        timeout_s: float | None = TIMEOUT_S,
+    ) -> None:
+        if timeout_s is not None and not 0 < timeout_s < threading.TIMEOUT_MAX:
+            msg = f"timeout_s={timeout_s!r} is not allowed; give a number of seconds > 0, or None for no limit"
             raise ParamError(msg)
-        self._call = call
+        self.timeout_s = timeout_s
+        self._factory = call if is_factory(call) else None
+        self._call = _callable(call)
         self._prepare = prepare or _alone
-        self._is_async = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
-            getattr(call, "__call__", None)  # noqa: B004  (whether it is async is the question, not whether it is there)
-        )
         self._clock = clock
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._held = ExitStack()
+
+    @property
+    def is_async(self) -> bool:
+        """Whether a call is a coroutine, which can be cancelled."""
+        called = getattr(self._call, "__call__", None)  # noqa: B004  (whether it is async is the question)
+        return inspect.iscoroutinefunction(self._call) or inspect.iscoroutinefunction(called)
 
     def __enter__(self: CallerT) -> CallerT:  # noqa: PYI019  (typing.Self came with Python 3.11)
+        if self._factory is None:
+            return self
+        try:
+            made = self._factory()
+            if inspect.isawaitable(made):
+                made = self._await(_awaited(made), self.timeout_s)
+            if hasattr(made, "__aenter__"):
+                made = self._held_open(made)
+            elif hasattr(made, "__enter__"):
+                made = self._held.enter_context(made)
+            self._call = _callable(made)
+        except ParamError:
+            self._close()
+            raise
+        except (Exception, SystemExit) as error:
+            self._close()
+            name = getattr(self._factory, "__qualname__", repr(self._factory))
+            raise ParamError(f"the factory {name} raised {type(error).__name__}: {error}") from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._loop is None or self._thread is None:
-            return
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_LOOP_END_S)
+        try:
+            self._held.close()
+        finally:
+            self._close()
 
     def __call__(self, value: Any) -> Timed:  # noqa: ANN401  (whatever the callable takes)
         """Call it once."""
-        if self._is_async:
-            timed: Timed = self._await(self._timed(value))
-            return timed
         arguments = self._prepare(value)
+        if self.is_async:
+            timed: Timed = self._await(self._within(lambda: self._call(*arguments)))
+            return timed
         start = self._clock()
         try:
             answer = self._call(*arguments)
             if inspect.isawaitable(answer):
-                answer = self._await(_finished(answer))
+                awaited: Timed = self._await(self._within(lambda: answer))
+                return Timed(start, awaited.end, awaited.answer, awaited.error)
             answer = _whole(answer)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (all a call can raise is counted and reported)
             return Timed(start, self._clock(), error=error)
         return Timed(start, self._clock(), answer)
 
-    async def _timed(self, value: Any) -> Timed:  # noqa: ANN401  (as above)
+    async def _within(self, make: Callable[[], Awaitable[Any]]) -> Timed:
         # timed on the loop: handing the call over to its thread is no part of the call
-        arguments = self._prepare(value)
+        begun = self._clock()
+        task = asyncio.ensure_future(self._timed(make))
+        await asyncio.wait({task}, timeout=self.timeout_s)
+        if task.done():
+            return task.result()
+        task.cancel()
+        return Timed(begun, self._clock(), error=NotFinishedError(self.timeout_s))
+
+    async def _timed(self, make: Callable[[], Awaitable[Any]]) -> Timed:
         start = self._clock()
         try:
-            answer = _whole(await self._call(*arguments))
-        except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001  (as above)
+            answer = _whole(await make())
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001  (as above; an exit would end the loop)
             return Timed(start, self._clock(), error=error)
         return Timed(start, self._clock(), answer)
 
-    def _await(self, coroutine: Any) -> Any:  # noqa: ANN401  (a coroutine of ours and what it returns)
+    def _held_open(self, manager: Any) -> Any:  # noqa: ANN401  (an async context manager, and what it gives)
+        """Enter it, and leave it in the task that entered it."""
+        ready: Any = self._started().create_future()
+        leave = asyncio.Event()
+
+        async def hold() -> None:
+            async with manager as given:
+                ready.set_result(given)
+                await leave.wait()
+
+        async def entered() -> Any:  # noqa: ANN401  (as above)
+            holding = asyncio.ensure_future(hold())
+            await asyncio.wait({holding, ready}, return_when=asyncio.FIRST_COMPLETED)
+            return (ready.result() if ready.done() else holding.result()), holding
+
+        given, holding = self._await(entered(), self.timeout_s)
+
+        async def left() -> None:
+            leave.set()
+            await asyncio.wait({holding}, timeout=_LOOP_END_S)
+
+        def leave_it() -> None:
+            with suppress(TimeoutError, FuturesTimeoutError):  # a loop that is blocked is left behind
+                self._await(left(), 2 * _LOOP_END_S)
+
+        self._held.callback(leave_it)
+        return given
+
+    def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=_run, args=(self._loop,), name="timed calls", daemon=True)
                 self._thread.start()
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+            return self._loop
+
+    def _await(self, coroutine: Coroutine[Any, Any, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401  (what it returns)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result(limit_s)
+
+    def _close(self) -> None:
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(_LOOP_END_S)
+
+
+def is_factory(call: Any) -> bool:  # noqa: ANN401  (anything)
+    """Whether a callable takes nothing, so that it can only be the maker of the one to be called."""
+    try:
+        signature = inspect.signature(call)
+    except (TypeError, ValueError):
+        return False
+    fits = []
+    tried: tuple[tuple[Any, ...], ...] = ((), ("query",), ("query", []))
+    for arguments in tried:
+        try:
+            fits.append(bool(signature.bind(*arguments)))
+        except TypeError:  # noqa: PERF203  (three times)
+            fits.append(False)
+    return fits == [True, False, False]
+
+
+def _callable(found: Any) -> Callable[..., Any]:  # noqa: ANN401  (checked here)
+    if not callable(found):
+        msg = f"{found!r} cannot be called; give a function, a method or an object with __call__"
+        raise ParamError(msg)
+    called: Callable[..., Any] = found
+    return called
 
 
 def _alone(value: Any) -> tuple[Any, ...]:  # noqa: ANN401  (whatever the callable takes)
     return (value,)
 
 
-async def _finished(awaitable: Awaitable[Any]) -> Any:  # noqa: ANN401  (whatever the callable returns)
-    try:
-        return await awaitable
-    except SystemExit as error:  # would end the loop, and with it every other call
-        msg = f"SystemExit: {error}"
-        raise RuntimeError(msg) from error
+async def _awaited(awaitable: Awaitable[Any]) -> Any:  # noqa: ANN401  (whatever it gives)
+    return await awaitable
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -134,88 +238,3 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 def _whole(answer: Any) -> Any:  # noqa: ANN401  (whatever the callable returns)
     return list(answer) if isinstance(answer, Iterator) else answer
-
-
-@dataclass(frozen=True)
-class Failure:
-    """All failures of one type: how many, and what the first one said."""
-
-    kind: str
-    count: int
-    first_message: str
-
-
-@dataclass(frozen=True)
-class Failures:
-    """The calls that failed, by type. They are never counted among the latencies."""
-
-    by_kind: Mapping[str, Failure] = field(default_factory=dict)
-
-    @property
-    def total(self) -> int:
-        """How many calls failed."""
-        return sum(failure.count for failure in self.by_kind.values())
-
-    def plus(self, kind: str, message: str, count: int = 1) -> Failures:
-        """Return them with some more; the first message stays."""
-        known = self.by_kind.get(kind, Failure(kind, 0, _one_line(message)))
-        return Failures({**self.by_kind, kind: Failure(kind, known.count + count, known.first_message)})
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return one record per type."""
-        return [{"type": f.kind, "count": f.count, "first_message": f.first_message} for f in self.by_kind.values()]
-
-    def __str__(self) -> str:
-        return "; ".join(f"{f.count} × {f.kind}: {f.first_message}" for f in self.by_kind.values()) or "none"  # noqa: RUF001  (a times sign)
-
-
-def _one_line(message: str) -> str:
-    """Make a message fit for a table: one line, no control characters, not endless."""
-    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(message.split()))
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-
-
-class Recorder:
-    """Collects latencies and failures from several threads, until it is closed."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._closed = False
-        self.samples_ms: list[float] = []
-        self.sizes: list[int | None] = []
-        self.last_end: float | None = None
-        self.failures = Failures()
-
-    def add(self, latency_ms: float, size: int | None = None, end: float | None = None) -> None:
-        """Take a call that was answered."""
-        with self._lock:
-            if not self._closed:
-                self.samples_ms.append(latency_ms)
-                self.sizes.append(size)
-                self._ended(end)
-
-    def fail(self, error: BaseException, end: float | None = None) -> None:
-        """Take a call that raised."""
-        self.fail_as(kind_of(error), str(error) or repr(error), end)
-
-    def fail_as(self, kind: str, message: str, end: float | None = None) -> None:
-        """Take a failure that is known by name."""
-        with self._lock:
-            if not self._closed:
-                self.failures = self.failures.plus(kind, message)
-                self._ended(end)
-
-    def close(self) -> None:
-        """Take nothing more: a call that is still under way comes too late."""
-        with self._lock:
-            self._closed = True
-
-    def _ended(self, end: float | None) -> None:
-        if end is not None:
-            self.last_end = end if self.last_end is None else max(self.last_end, end)
-
-
-def kind_of(error: BaseException) -> str:
-    """Return the name of an exception's type, with its module unless it is Python's own."""
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError
 from permed_measures.files.json_text import as_id, json_lines
@@ -171,6 +171,13 @@ def read_answer(
     ordered = [_doc_id(item, ids) for item in answer]
     _check_ids(ordered, ids)
     return ordered
+
+
+class Answer(NamedTuple):
+    """What one answer means, and whether its numbers may be places rather than scores."""
+
+    ranking: dict[str, float] | list[str]
+    like_places: bool = False
 
 
 def looks_like_places(answer: Any) -> bool:  # noqa: ANN401  (any answer)

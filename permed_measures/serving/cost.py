@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from permed_measures.errors import ParamError
 
@@ -74,46 +75,61 @@ class Roi:
     cost_usd_per_day: float
     roi: float | None
     """None where it costs nothing."""
+    improvement_interval: tuple[float, float] | None = None
+    """95%, from that of the measure's difference; None where it is not known."""
+    roi_interval: tuple[float, float] | None = None
 
-    def to_dict(self) -> dict[str, float | None]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the numbers."""
-        return dict(vars(self))
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
     def __str__(self) -> str:
-        gain = "free" if self.roi is None else f"ROI {self.roi:+.2%}"
+        gain = "free" if self.roi is None else f"ROI {self.roi:+.2%}{_between(self.roi_interval)}"
         return (
-            f"improvement {self.improvement:+.2%}, revenue {self.revenue_increase_usd_per_day:+,.2f} $/day, "
-            f"cost {self.cost_usd_per_day:,.2f} $/day, {gain}"
+            f"improvement {self.improvement:+.2%}{_between(self.improvement_interval)}, revenue "
+            f"{self.revenue_increase_usd_per_day:+,.2f} $/day, cost {self.cost_usd_per_day:,.2f} $/day, {gain}"
         )
 
 
-def roi(
+def _between(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f" ({interval[0]:+.2%} to {interval[1]:+.2%})"
+
+
+def roi(  # noqa: PLR0913  (all that a return is made of)
     baseline: float,
     reranked: float,
     *,
     usd_per_query: float,
     queries_per_day: float,
     revenue_per_query: float,
+    difference_interval: tuple[float, float] | None = None,
 ) -> Roi:
     """Return the return on investment, (revenue increase - cost) / cost.
 
-    It supposes that revenue grows in proportion to the measure, which is a strong supposition: an A/B test tells.
+    It supposes that revenue grows in proportion to the measure, which is a strong supposition: an A/B test tells. The
+    interval of ``reranked - baseline`` is carried through; the baseline's own mean is taken as it is.
 
     >>> result = roi(0.72, 0.87, usd_per_query=0.001, queries_per_day=100_000, revenue_per_query=0.01)
     >>> print(result)                                       # (0.87 - 0.72) / 0.72; · $1,000 a day; against $100
     improvement +20.83%, revenue +208.33 $/day, cost 100.00 $/day, ROI +108.33%
     """
-    for name, value in (("baseline", baseline), ("reranked", reranked), ("usd_per_query", usd_per_query)):
-        _at_least_zero(name, value)
-    for name, value in (("queries_per_day", queries_per_day), ("revenue_per_query", revenue_per_query)):
+    given = {"baseline": baseline, "reranked": reranked, "usd_per_query": usd_per_query}
+    for name, value in (given | {"queries_per_day": queries_per_day, "revenue_per_query": revenue_per_query}).items():
         _at_least_zero(name, value)
     if baseline == 0:
         msg = "baseline=0 is not allowed: an improvement over 0 has no size"
         raise ParamError(msg)
-    improvement = (reranked - baseline) / baseline
-    increase = queries_per_day * revenue_per_query * improvement
-    cost = queries_per_day * usd_per_query
-    return Roi(improvement, increase, cost, (increase - cost) / cost if cost else None)
+    revenue, cost = queries_per_day * revenue_per_query, queries_per_day * usd_per_query
+    low, high = difference_interval or (None, None)
+    shares = [None if change is None else change / baseline for change in (reranked - baseline, low, high)]
+    returns = [None if share is None or not cost else (revenue * share - cost) / cost for share in shares]
+    improvement = shares[0] or 0.0
+    return Roi(improvement, revenue * improvement, cost, returns[0], _pair(shares), _pair(returns))
+
+
+def _pair(found: list[float | None]) -> tuple[float, float] | None:
+    _, low, high = found
+    return None if low is None or high is None else (low, high)
 
 
 def _at_least_zero(name: str, value: float) -> float:

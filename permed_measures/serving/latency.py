@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import cycle, islice
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from permed_measures.errors import ParamError
-from permed_measures.render.progress import progress as bar
-from permed_measures.serving.calls import Caller, Clock, Failures, Recorder, Timed
+from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
+from permed_measures.serving.failures import Failed, Failures
+from permed_measures.serving.workers import Call, Phase
 
 T = TypeVar("T")
+Floats = npt.NDArray[np.float64]
 
 SIZE_BOUNDS = (20, 50, 100, 200)
 LEVEL = 0.95
 RESAMPLES = 10_000
-_P95, _P99 = 95, 99
+_PERCENTS = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "mean_ms": 100, "min_ms": 0, "max_ms": 100}
+"""Up to which percentile a statistic looks at the samples."""
+AT_LEAST = "_at_least"
+"""What ends the name of a number that is only known to be at least so large."""
+
+
+def _percentile(percent: float) -> cached_property[float]:
+    return cached_property(lambda latency: latency.percentile(percent))
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +38,18 @@ class Latency:
     """The latencies of the calls that were answered, in milliseconds, and the calls that failed.
 
     Percentiles are numpy's, ``method="linear"``: between two neighbouring samples the value is interpolated. ``std``
-    divides by n. Every statistic is NaN when no call was answered.
+    divides by n. Every statistic is NaN when no call was answered. A call whose end was never seen is *censored*: it
+    counts with the time it was waited for, and a statistic that touches it is a lower bound (:attr:`bounds`).
 
     >>> latency = Latency.of([10, 20, 30, 40])
     >>> latency.p50_ms, latency.mean_ms, latency.max_ms    # between 20 and 30
     (25.0, 25.0, 40.0)
+    >>> late = Latency.of([10, 20, 30], failures=Failures((Failed("NotFinished", "no answer", wait_ms=25),)))
+    >>> late.p50_ms, late.max_ms, sorted(late.bounds)      # 10, 20, at least 25, 30
+    (22.5, 30.0, ['max_ms', 'mean_ms', 'p50_ms', 'p95_ms', 'p99_ms'])
     """
 
-    samples_ms: npt.NDArray[np.float64]
+    samples_ms: Floats
     sizes: tuple[int | None, ...] = ()
     """The size of the input of each sample, or nothing at all."""
     failures: Failures = field(default_factory=Failures)
@@ -68,6 +80,21 @@ class Latency:
         known = () if all(size is None for size in known) else known
         return cls(samples, known, failures or Failures(), warmup_failures or Failures(), seed)
 
+    @classmethod
+    def of_calls(
+        cls, calls: Iterable[Call], sizes: Sequence[int | None], *, warming: Iterable[Call] = (), seed: int = 0
+    ) -> Latency:
+        """Make one from calls; ``sizes`` has that of the input at each place."""
+        made = list(calls)
+        good = [call for call in made if call.failure is None]
+        return cls.of(
+            (call.latency_ms for call in good),
+            [sizes[call.place] for call in good],
+            failures=_failures(made, sizes),
+            warmup_failures=_failures(warming, sizes),
+            seed=seed,
+        )
+
     @property
     def answered(self) -> int:
         """How many calls were answered."""
@@ -78,49 +105,52 @@ class Latency:
         """How many calls were made, warm-up left out."""
         return self.answered + self.failures.total
 
+    @cached_property
+    def waits_ms(self) -> Floats:
+        """How long the censored calls were waited for."""
+        return np.array([each.wait_ms for each in self.failures.each if each.wait_ms is not None], dtype=np.float64)
+
+    @cached_property
+    def ordered_ms(self) -> Floats:
+        """All times in order, those of censored calls included."""
+        return np.sort(np.concatenate([self.samples_ms, self.waits_ms]))
+
+    @cached_property
+    def surely(self) -> int:
+        """How many of the first of :attr:`ordered_ms` are known, whatever the censored calls took in the end."""
+        if not len(self.waits_ms):
+            return len(self.ordered_ms)
+        return int(np.sum(self.samples_ms <= self.waits_ms.min()))
+
     def percentile(self, percent: float) -> float:
-        """Return a percentile, interpolated linearly."""
-        return float(np.percentile(self.samples_ms, percent)) if self.answered else math.nan
+        """Return a percentile, interpolated linearly; a lower bound where it touches censored calls."""
+        return float(np.percentile(self.ordered_ms, percent)) if len(self.ordered_ms) else math.nan
 
-    @cached_property
-    def p50_ms(self) -> float:
-        """The median."""
-        return self.percentile(50)
-
-    @cached_property
-    def p95_ms(self) -> float:
-        """19 of 20 calls are faster."""
-        return self.percentile(_P95)
-
-    @cached_property
-    def p99_ms(self) -> float:
-        """99 of 100 calls are faster."""
-        return self.percentile(_P99)
+    p50_ms, p95_ms, p99_ms = _percentile(50), _percentile(95), _percentile(99)
+    min_ms, max_ms = _percentile(0), _percentile(100)
 
     @cached_property
     def mean_ms(self) -> float:
         """The mean."""
-        return float(np.mean(self.samples_ms)) if self.answered else math.nan
+        return float(np.mean([*self.samples_ms, *self.waits_ms])) if len(self.ordered_ms) else math.nan
 
     @cached_property
     def std_ms(self) -> float:
-        """The standard deviation of the samples (divided by n)."""
-        return float(np.std(self.samples_ms)) if self.answered else math.nan
+        """The standard deviation of the samples (divided by n); not known where calls are censored."""
+        return float(np.std(self.samples_ms)) if self.answered and not len(self.waits_ms) else math.nan
 
     @cached_property
-    def min_ms(self) -> float:
-        """The fastest call."""
-        return float(np.min(self.samples_ms)) if self.answered else math.nan
-
-    @cached_property
-    def max_ms(self) -> float:
-        """The slowest call."""
-        return float(np.max(self.samples_ms)) if self.answered else math.nan
+    def bounds(self) -> frozenset[str]:
+        """The names of the statistics that are lower bounds, because they touch censored calls."""
+        last = len(self.ordered_ms) - 1
+        touched = {name: math.ceil(last * percent / 100) for name, percent in _PERCENTS.items()}
+        return frozenset(name for name, place in touched.items() if last >= 0 and place >= self.surely)
 
     @cached_property
     def p95_interval_ms(self) -> tuple[float, float] | None:
-        """The bootstrap interval (95%, percentile method) of P95; none for fewer than two samples."""
-        return percentile_interval(self.samples_ms, _P95, seed=self.seed)
+        """The bootstrap interval (95%, percentile method) of P95; none for fewer than two samples, or censored ones."""
+        found = percentile_interval(self.ordered_ms, 95, seed=self.seed)
+        return None if found is None or (len(self.waits_ms) and found[1] > self.waits_ms.min()) else found
 
     def by_size(self, bounds: Sequence[int] = SIZE_BOUNDS) -> dict[str, Latency]:
         """Return the latency by size of the input, up to each bound, and above the last; groups without calls left out.
@@ -130,24 +160,28 @@ class Latency:
         {'1 to 20': 1.0, '21 to 50': 2.0, 'over 50': 3.0}
         """
         limits = sorted(set(bounds))
-        sizes = np.array([-1 if size is None else size for size in self.sizes], dtype=np.int64)
+        lows = [0, *(limit + 1 for limit in limits)]
+        names = [f"{max(low, 1)} to {high}" for low, high in zip(lows, limits, strict=False)]
+        names.append(f"over {limits[-1]}" if limits else "all")
+
+        def group(size: int | None) -> int:
+            return -1 if size is None else int(np.searchsorted(limits, size))
+
+        of_samples = np.array([group(size) for size in self.sizes or [None] * self.answered], dtype=np.int64)
+        of_failures = [group(each.size) for each in self.failures.each]
         groups = {}
-        low = 0
-        for high in (*limits, None):
-            inside = (sizes >= low) if high is None else (sizes >= low) & (sizes <= high)
-            name = f"over {limits[-1]}" if high is None and limits else f"{max(low, 1)} to {high}"
-            if high is None and not limits:
-                name = "all"
-            if self.sizes and inside.any():
-                groups[name] = Latency(self.samples_ms[inside], seed=self.seed)
-            low = 0 if high is None else high + 1
+        for number, name in enumerate(names):
+            failed = tuple(each for each, of in zip(self.failures.each, of_failures, strict=True) if of == number)
+            samples = self.samples_ms[of_samples == number]
+            if len(samples) or failed:
+                groups[name] = Latency(samples, failures=Failures(failed), seed=self.seed)
         return groups
 
     @property
     def notes(self) -> list[str]:
         """What the numbers rest on."""
         notes = []
-        for percent, needed in ((_P99, 100), (_P95, 20)):
+        for percent, needed in ((99, 100), (95, 20)):
             if 0 < self.answered < needed:
                 notes.append(
                     f"P{percent} rests on {self.answered} answered calls: below {needed} it is little more than the "
@@ -156,28 +190,39 @@ class Latency:
                 break
         if self.failures.total:
             notes.append(f"{self.failures.total} of {self.calls} calls failed and have no latency: {self.failures}")
+        if len(self.waits_ms):
+            notes.append(
+                f"the end of {len(self.waits_ms)} calls was never seen: they count with the time they were waited for, "
+                "and what touches them is at least (≥) so large"
+            )
         if self.warmup_failures.total:
             notes.append(f"warm-up calls failed: {self.warmup_failures}")
         return notes
 
     def to_dict(self) -> dict[str, float]:
-        """Return the numbers; those that do not exist are left out."""
+        """Return the numbers; those that do not exist are left out, lower bounds end in ``_at_least``."""
         numbers: dict[str, float] = {"calls": self.calls, "failures": self.failures.total}
         if self.calls:
             numbers["failure_share"] = self.failures.total / self.calls
-        if self.answered:
-            numbers |= {
-                "p50_ms": self.p50_ms,
-                "p95_ms": self.p95_ms,
-                "p99_ms": self.p99_ms,
-                "mean_ms": self.mean_ms,
-                "std_ms": self.std_ms,
-                "min_ms": self.min_ms,
-                "max_ms": self.max_ms,
-            }
+        if len(self.waits_ms):
+            numbers["censored"] = len(self.waits_ms)
+        for name in ("p50_ms", "p95_ms", "p99_ms", "mean_ms", "std_ms", "min_ms", "max_ms"):
+            value = getattr(self, name)
+            if not math.isnan(value):
+                numbers[name + AT_LEAST * (name in self.bounds)] = value
         if self.p95_interval_ms is not None:
             numbers["p95_low_ms"], numbers["p95_high_ms"] = self.p95_interval_ms
         return numbers
+
+
+def _failures(calls: Iterable[Call], sizes: Sequence[int | None]) -> Failures:
+    return Failures(
+        tuple(
+            Failed(*call.failure, sizes[call.place], call.latency_ms if call.censored else None)
+            for call in calls
+            if call.failure is not None
+        )
+    )
 
 
 def percentile_interval(
@@ -216,62 +261,27 @@ def measure_latency(  # noqa: PLR0913  (the options of one job, all with default
     *,
     warmup: int = 1,
     repeats: int = 1,
+    timeout_s: float | None = TIMEOUT_S,
+    retries: int = 0,
     size: Callable[[T], int] | None = None,
     prepare: Callable[[T], tuple[Any, ...]] | None = None,
     seed: int = 0,
     progress: bool = False,
     clock: Clock = time.perf_counter,
+    sleep: Callable[[float], object] = time.sleep,
 ) -> Latency:
     """Call with every input, ``repeats`` times, one call after the other, and measure the latency.
 
-    ``call`` may be async. The first ``warmup`` calls are extra and not counted. ``size`` gives the size of an input,
-    the number of candidates for instance; ``prepare`` makes the arguments of the call from an input, before the clock
-    runs. A call that raises is counted by type, with the first message, and has no latency.
+    ``call`` may be async, or a factory (see :class:`~permed_measures.serving.calls.Caller`). The first ``warmup`` calls
+    are extra and not counted. ``size`` gives the size of an input, the number of candidates for instance; ``prepare``
+    makes the arguments of the call from an input, before the clock runs. A call that raises is counted by type, with
+    the first message, and has no latency; it is made again up to ``retries`` times, each time as a call of its own. A
+    call without an end after ``timeout_s`` seconds is given up; after five of these in a row no more are made. Calls
+    run in a thread of their own; with ``timeout_s=None`` in this one, and without a limit.
     """
     values = list(inputs)
     sizes = [None if size is None else size(value) for value in values]
-    recorder, warming = Recorder(), Recorder()
-    with Caller(call, clock, prepare) as caller:
-        for place, timed in timed_calls(
-            caller, values, warmup=warmup, repeats=repeats, warming=warming, progress=progress
-        ):
-            if timed.error is None:
-                recorder.add(timed.latency_ms, sizes[place])
-            else:
-                recorder.fail(timed.error)
-    return Latency.of(
-        recorder.samples_ms,
-        recorder.sizes,
-        failures=recorder.failures,
-        warmup_failures=warming.failures,
-        seed=seed,
-    )
-
-
-def timed_calls(  # noqa: PLR0913  (one place for all that calls in a row)
-    caller: Caller,
-    values: Sequence[Any],
-    *,
-    warmup: int,
-    repeats: int,
-    warming: Recorder,
-    progress: bool,
-    label: str = "calls",
-) -> Iterator[tuple[int, Timed]]:
-    """Call in rounds over all inputs, so that a drift of the machine meets all of them; yield (place, call)."""
-    if not values:
-        msg = "no inputs: nothing to call"
-        raise ParamError(msg)
-    for name, number, low in (("warmup", warmup, 0), ("repeats", repeats, 1)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < low:
-            msg = f"{name}={number!r} is not allowed; give an int >= {low}"
-            raise ParamError(msg)
-    for value in islice(cycle(values), warmup):
-        timed = caller(value)
-        if timed.error is not None:
-            warming.fail(timed.error)
-    with bar(label, shown=progress) as step:
-        for done in range(repeats):
-            for place, value in enumerate(values):
-                yield place, caller(value)
-                step(label, (done + (place + 1) / len(values)) / repeats)
+    with Caller(call, clock, prepare, timeout_s) as caller:
+        phase = Phase(caller, values, clock, sleep, progress)
+        warming, calls, _ = phase.rounds(warmup=warmup, repeats=repeats, retries=retries)
+    return Latency.of_calls(calls, sizes, warming=warming, seed=seed)

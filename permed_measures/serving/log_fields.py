@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
-from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.profiles import read_toml
 
 UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 """Milliseconds in one unit."""
 
-DURATIONS = ("duration", "latency", "elapsed", "response_time")
+DURATIONS = ("duration", "latency", "elapsed", "response_time", "request_time")
+DOCUMENTED_UNITS = {"request_time": "s"}
+"""Fields that a server writes by itself, with the unit of its manual (nginx, ngx_http_log_module)."""
 STARTS = ("start", "start_time", "started_at", "timestamp", "@timestamp", "time", "ts")
-ENDS = ("end", "end_time", "ended_at", "finished_at")
+ENDS = ("end", "end_time", "ended_at", "finished_at", "time_iso8601", "msec", "time_local")
+"""The last three are nginx's, which writes its log when a request is over."""
 SIZES = ("candidates", "num_candidates", "documents", "num_documents")
 TOKENS = ("tokens", "total_tokens", "num_tokens")
 ERRORS = ("error", "exception", "error_type")
@@ -28,6 +35,7 @@ _MAY_FAIL = frozenset((*ERRORS, *STATUSES, "success", "ok"))
 _OTEL_ERROR = 2
 _HTTP_ERROR = 400
 _MOST = 2**53
+_NGINX_TIME = "%d/%b/%Y:%H:%M:%S %z"
 _LATEST_S = 1e11
 """Seconds since 1970 beyond which a number cannot be seconds: the year 5138."""
 
@@ -46,18 +54,93 @@ class Request:
 
 @dataclass(frozen=True)
 class Fields:
-    """Which fields of a log to read, where their names do not tell."""
+    """Which fields of a log to read, where their names do not tell: a log format is data.
+
+    A field within an object is written with dots (``data.tags.status``); a list of ``{"key": …, "value": …}`` is an
+    object too. ``records`` says where the requests are within what the file holds, ``where`` which of them to read,
+    ``name`` what ``span`` is compared with; ``ok`` are the values of ``failure``, with ``?`` and ``*``, that are none.
+    """
 
     duration: str | None = None
     duration_unit: str | None = None
     start: str | None = None
     start_unit: str | None = None
     size: str | None = None
+    end: str | None = None
+    end_unit: str | None = None
+    tokens: str | None = None
+    name: str | None = None
+    failure: str | None = None
+    ok: tuple[str, ...] = ()
+    records: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    format: str | None = None
 
     def __post_init__(self) -> None:
-        for name, unit in (("duration_unit", self.duration_unit), ("start_unit", self.start_unit)):
+        for name in ("duration_unit", "start_unit", "end_unit"):
+            unit = getattr(self, name)
             if unit is not None and unit not in UNITS_MS:
-                raise ParamError(f"{name}={unit!r} is not allowed.{did_you_mean(unit, UNITS_MS)}")
+                raise ParamError(f"{name}={unit!r} is not allowed.{did_you_mean(str(unit), UNITS_MS)}")
+
+    @classmethod
+    def of_file(cls, path: str | Path) -> Fields:
+        """Read a log format: TOML, each field as ``duration = { field = "data.value", unit = "ms" }``."""
+        table = read_toml(path, "the log format")
+        given: dict[str, Any] = {}
+        try:
+            for key, found in table.items():
+                if key in ("format", "records"):
+                    given[key] = _typed(key, found, str)
+                elif key == "where":
+                    given[key] = {name: str(value) for name, value in _typed(key, found, dict).items()}
+                else:
+                    given |= _one_field(key, _typed(key, found, dict))
+            if not {"duration", "end"} & set(given):
+                msg = 'a log format needs duration = { field = "…", unit = "ms" }, or a start and an end'
+                raise ParamError(msg)  # noqa: TRY301  (one place adds the file)
+            return cls(**given)
+        except ParamError as error:
+            raise InputError(str(error), path=path) from error
+
+
+_PARTS = {"duration": ("unit",), "start": ("unit",), "end": ("unit",), "failure": ("ok",), "size": (), "tokens": ()}
+_PARTS["name"] = ()
+
+
+def _typed(key: str, found: Any, kind: type) -> Any:  # noqa: ANN401  (TOML's, checked here)
+    if not isinstance(found, kind):
+        raise ParamError(f"{key} = {found!r}: a {'text' if kind is str else 'table'} is expected")
+    return found
+
+
+def _one_field(key: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    if key not in _PARTS:
+        raise ParamError(f"no key {key!r}.{did_you_mean(key, [*_PARTS, 'format', 'records', 'where'])}")
+    allowed = ("field", *_PARTS[key])
+    for part in found:
+        if part not in allowed:
+            raise ParamError(f"{key} has no {part!r}.{did_you_mean(part, allowed)}")
+    made = {key: _typed(f"{key}.field", found.get("field"), str)}
+    if "unit" in found:
+        made[f"{key}_unit"] = _typed(f"{key}.unit", found["unit"], str)
+    if "ok" in found:
+        made["ok"] = tuple(map(str, _typed(f"{key}.ok", found["ok"], list)))
+    return made
+
+
+def find(record: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (whatever is there)
+    """Return what is at a path, or None.
+
+    >>> find({"a": {"tags": [{"key": "status", "value": "200"}]}}, "a.tags.status")
+    '200'
+    """
+    if path in record:
+        return record[path]
+    at: Any = record
+    for part in path.split("."):
+        named = _attributes(at) if isinstance(at, list) else at
+        at = named.get(part) if isinstance(named, Mapping) else None
+    return at
 
 
 class RequestReader:
@@ -65,17 +148,17 @@ class RequestReader:
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
-        self._times: dict[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[float | None, float | None]]] = {}
+        self._plans: dict[tuple[str | bool, ...], _Plan] = {}
 
     def read(self, record: Mapping[str, Any]) -> Request:
         """Read it; ValueError tells what is wrong."""
         flat = {**_attributes(record["attributes"]), **record} if "attributes" in record else record
-        failure = None if _MAY_FAIL.isdisjoint(flat) else _failure(flat)
+        failure = self._failure(flat)
         try:
-            keys = tuple(record)
-            if keys not in self._times:
-                self._times[keys] = self._time_reader(keys)
-            start_s, latency_ms = self._times[keys](record)
+            keys: tuple[str | bool, ...] = (*record, failure is None)
+            if keys not in self._plans:
+                self._plans[keys] = self._plan(list(record), needs_duration=failure is None)
+            start_s, latency_ms = self._plans[keys].times(record)
         except ValueError:
             if failure is None:
                 raise
@@ -83,73 +166,92 @@ class RequestReader:
         if latency_ms is None and failure is None:
             msg = "the request has no duration, and did not fail"
             raise ValueError(msg)
-        size = _whole_number(flat, (self._fields.size,) if self._fields.size else SIZES)
-        return Request(latency_ms, start_s, size, _number_in(flat, TOKENS), failure)
+        return Request(latency_ms, start_s, _size(flat, self._fields.size), _tokens(flat, self._fields.tokens), failure)
 
-    def _time_reader(self, keys: Sequence[str]) -> Callable[[Mapping[str, Any]], tuple[float | None, float | None]]:
-        for start, end in NANO:
-            if start in keys and end in keys:
-                return lambda record: _nano_times(record[start], record[end])
-        duration = self._duration(keys)
-        start_key = self._fields.start or _timed_key(keys, STARTS)
-        end_key = _timed_key(keys, ENDS)
-        if self._fields.start is not None and self._fields.start not in keys:
-            msg = f"no field {self._fields.start!r}; there are {', '.join(map(repr, keys))}"
-            raise ValueError(msg)
-        start_unit = self._fields.start_unit
-        if duration is not None:
-            name, factor = duration
+    def _failure(self, flat: Mapping[str, Any]) -> tuple[str, str] | None:
+        name = self._fields.failure
+        if name is None:
+            return None if _MAY_FAIL.isdisjoint(flat) else _failure(flat)
+        found = find(flat, name)
+        if self._fields.ok:
+            shown = str(found).lower() if isinstance(found, bool) else str(found)
+            is_ok = any(fnmatchcase(shown, pattern) for pattern in self._fields.ok)
+            return None if is_ok else (f"{name} {shown}", f"{name} {shown}")
+        return _failure({"error": found}) or _failure({"status": found})
 
-            def by_duration(record: Mapping[str, Any]) -> tuple[float | None, float | None]:
-                start_s = None if start_key is None else _seconds(record[start_key], start_key, start_unit)
-                return start_s, _duration_ms(record[name], name, factor)
-
-            return by_duration
-        if start_key is None or end_key is None:
+    def _plan(self, keys: Sequence[str], *, needs_duration: bool) -> _Plan:
+        chosen = self._fields
+        for name in (chosen.duration, chosen.start, chosen.end):
+            if name is not None and name not in keys and name.partition(".")[0] not in keys:
+                msg = f"no field {name!r}; there are {', '.join(map(repr, keys))}"
+                raise ValueError(msg)
+        if chosen.duration is None and chosen.end is None:
+            for start, end in NANO:
+                if start in keys and end in keys:
+                    return _Plan(start=start, end=end, nano=True)
+        duration = chosen.duration or self._duration(keys)
+        start_key, end_key = chosen.start or _timed_key(keys, STARTS), chosen.end or _timed_key(keys, ENDS)
+        if needs_duration and duration is None and (start_key is None or end_key is None):
             msg = (
                 f"no duration: give a field such as duration_ms or latency_s, or a start and an end; there are "
                 f"{', '.join(map(repr, keys))}"
             )
             raise ValueError(msg)
+        unit = chosen.duration_unit or (None if duration is None else _unit(duration))
+        return _Plan(duration, unit, start_key, chosen.start_unit, end_key, chosen.end_unit or chosen.start_unit)
 
-        def by_end(record: Mapping[str, Any]) -> tuple[float | None, float | None]:
-            start_s = _seconds(record[start_key], start_key, start_unit)
-            end_s = _seconds(record[end_key], end_key, start_unit)
-            if start_s is None or end_s is None:
-                return start_s, None
-            return start_s, _duration_ms(end_s - start_s, f"{end_key} - {start_key}", UNITS_MS["s"])
-
-        return by_end
-
-    def _duration(self, keys: Sequence[str]) -> tuple[str, float] | None:
-        """Return the field of the duration and the milliseconds in its unit."""
-        chosen = self._fields.duration
-        if chosen is not None and chosen not in keys:
-            msg = f"no field {chosen!r}; there are {', '.join(map(repr, keys))}"
-            raise ValueError(msg)
-        found = [chosen] if chosen else [key for key in keys if _without_unit(key) in DURATIONS]
+    @staticmethod
+    def _duration(keys: Sequence[str]) -> str | None:
+        found = [key for key in keys if _without_unit(key) in DURATIONS]
         if len(found) > 1:
             msg = f"several durations: {', '.join(map(repr, found))}; say which one to read"
             raise ValueError(msg)
-        if not found:
-            return None
-        unit = self._fields.duration_unit or _unit(found[0])
-        if unit is None:
-            msg = f"the unit of {found[0]!r} is not known; name it {found[0]}_ms (or _s, _us, _ns), or give the unit"
-            raise ValueError(msg)
-        return found[0], UNITS_MS[unit]
+        return found[0] if found else None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which fields of a record tell its times."""
+
+    duration: str | None = None
+    unit: str | None = None
+    start: str | None = None
+    start_unit: str | None = None
+    end: str | None = None
+    end_unit: str | None = None
+    nano: bool = False
+
+    def times(self, record: Mapping[str, Any]) -> tuple[float | None, float | None]:
+        """Return the start in seconds since 1970, and the duration in milliseconds."""
+        if self.nano:
+            return _nano_times(record[self.start or ""], record[self.end or ""])
+        start_s = None if self.start is None else _seconds(find(record, self.start), self.start, self.start_unit)
+        if self.duration is not None:
+            latency_ms = _duration_ms(find(record, self.duration), self.duration, self.unit)
+            if start_s is None and self.end is not None and latency_ms is not None:
+                end_s = _seconds(find(record, self.end), self.end, self.end_unit)
+                start_s = None if end_s is None else end_s - latency_ms / 1000
+            return start_s, latency_ms
+        end_s = None if self.end is None else _seconds(find(record, self.end), self.end, self.end_unit)
+        if start_s is None or end_s is None:
+            return start_s, None
+        return start_s, _duration_ms(end_s - start_s, f"{self.end} - {self.start}", "s")
 
 
 _SUFFIX = re.compile(r"_(ns|us|ms|s)$")
 
 
 def _unit(key: str) -> str | None:
-    match = _SUFFIX.search(key)
-    return match and match[1]
+    match = _SUFFIX.search(_snake(key))
+    return match[1] if match else DOCUMENTED_UNITS.get(key)
 
 
 def _without_unit(key: str) -> str:
-    return _SUFFIX.sub("", key)
+    return _SUFFIX.sub("", _snake(key))
+
+
+def _snake(key: str) -> str:
+    return key if key.islower() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
 
 
 def _timed_key(keys: Sequence[str], known: Sequence[str]) -> str | None:
@@ -168,17 +270,22 @@ def _nano_times(start: Any, end: Any) -> tuple[float, float]:  # noqa: ANN401  (
         msg = f"start {start!r:.40} and end {end!r:.40} cannot be nanoseconds since 1970"
         raise ValueError(msg)
     # subtracted as integers: a float has no room for the nanoseconds of a date
-    return start_ns / 1e9, _duration_ms(end_ns - start_ns, "end - start", UNITS_MS["ns"]) or 0.0
+    return start_ns / 1e9, _duration_ms(end_ns - start_ns, "end - start", "ns") or 0.0
 
 
-def _duration_ms(value: Any, name: str, factor: float) -> float | None:  # noqa: ANN401  (checked here)
+def _duration_ms(value: Any, name: str, unit: str | None) -> float | None:  # noqa: ANN401  (checked here)
+    if isinstance(value, timedelta):  # an interval of parquet has its unit
+        value, unit = value.total_seconds(), "s"
+    if unit is None:
+        msg = f"the unit of {name!r} is not known; name it {name}_ms (or _s, _us, _ns), or give the unit"
+        raise ValueError(msg)
     number = _number(value, name)
     if number is None:
         return None
     if not 0 <= number < math.inf:
         msg = f"{name} is {number:g}; a duration is a finite number >= 0"
         raise ValueError(msg)
-    return number * factor
+    return number * UNITS_MS[unit]
 
 
 def _number(value: Any, name: str) -> float | None:  # noqa: ANN401  (checked here)
@@ -209,6 +316,8 @@ def _seconds(value: Any, name: str, unit: str | None) -> float | None:  # noqa: 
         try:
             moment = datetime.fromisoformat(re.sub(r"\.(\d{1,5})(?=\D|$)", lambda m: f".{m[1]:<06}", plain))
         except ValueError:
+            with suppress(ValueError):
+                return datetime.strptime(value, _NGINX_TIME).timestamp()  # noqa: DTZ007  (the format has %z)
             msg = f"{name} is {value!r}, neither a number nor an ISO 8601 time"
             raise ValueError(msg) from None
         return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
@@ -230,12 +339,16 @@ def _attributes(attributes: Any) -> dict[str, Any]:  # noqa: ANN401  (checked he
     for attribute in attributes if isinstance(attributes, list) else []:
         if isinstance(attribute, Mapping) and isinstance(attribute.get("value"), Mapping):
             flat[str(attribute.get("key"))] = next(iter(attribute["value"].values()), None)
+        elif isinstance(attribute, Mapping):
+            flat[str(attribute.get("key"))] = attribute.get("value")
     return flat
 
 
 def _failure(record: Mapping[str, Any]) -> tuple[str, str] | None:
     for key in ERRORS:
         found = record.get(key)
+        if isinstance(found, (Mapping, list)) and not found:
+            continue
         if isinstance(found, Mapping):
             return str(found.get("type", key)), str(found.get("message", dict(found)))
         if found is not None and str(found).strip().lower() not in _NO_ERROR:
@@ -269,20 +382,21 @@ def _is_bad_status(status: Any) -> bool:  # noqa: ANN401  (a number or a word)
         return str(status).lower() in _BAD_STATUS
 
 
-def _number_in(record: Mapping[str, Any], keys: Sequence[str]) -> float | None:
-    key = next((key for key in keys if key in record), None)
-    number = None if key is None else _number(record[key], key)
+def _tokens(record: Mapping[str, Any], chosen: str | None) -> float | None:
+    return _number_in(record, (chosen,) if chosen else TOKENS)[1]
+
+
+def _number_in(record: Mapping[str, Any], names: Sequence[str]) -> tuple[str, float | None]:
+    key, found = next(((name, found) for name in names if (found := find(record, name)) is not None), ("", None))
+    number = float(len(found)) if isinstance(found, list) and names != TOKENS else _number(found, key)
     if number is not None and not 0 <= number < math.inf:
         msg = f"{key} is {number:g}; a finite number >= 0 is expected"
         raise ValueError(msg)
-    return number
+    return key, number
 
 
-def _whole_number(record: Mapping[str, Any], keys: Sequence[str]) -> int | None:
-    key = next((key for key in keys if key in record), None)
-    if key is not None and isinstance(record[key], list):
-        return len(record[key])
-    number = _number_in(record, keys)
+def _size(record: Mapping[str, Any], chosen: str | None) -> int | None:
+    key, number = _number_in(record, (chosen,) if chosen else SIZES)
     if number is not None and not number.is_integer():
         msg = f"{key} is {number:g}; a number of candidates is whole"
         raise ValueError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -94,7 +94,32 @@ def distribution(latencies: Mapping[str, Latency]) -> str:
     return picture(_WIDTH, _HEIGHT, parts, "share of the calls answered within a time", kind=_colour(1))
 
 
-def legend(names: Mapping[str, Latency]) -> str:
+def over_time(periods: Sequence[tuple[str, Latency]], percents: Mapping[str, float]) -> tuple[str, str] | None:
+    """Draw percentiles by period, and name the curves; None for fewer than two periods with answers."""
+    known = [(place, name, latency) for place, (name, latency) in enumerate(periods) if len(latency.ordered_ms)]
+    if len(known) < 2:  # noqa: PLR2004  (a line has two ends)
+        return None
+    found = {line: [latency.percentile(percent) for _, _, latency in known] for line, percent in percents.items()}
+    across = Scale(0, len(periods) - 1, _LEFT, _WIDTH - _RIGHT)
+    up = Scale(0.0, max(map(max, found.values())) * 1.05 or 1.0, _HEIGHT - _BOTTOM, _TOP)
+    parts = [f'<line class="zero" x1="{_LEFT}" y1="{up(0)}" x2="{_WIDTH - _RIGHT}" y2="{up(0)}"/>']
+    for tick in up.ticks():
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" y1="{up(tick):.1f}" x2="{_WIDTH - _RIGHT}" y2="{up(tick):.1f}"/>'
+        )
+        parts.append(f'<text class="tick end" x="{_LEFT - 6}" y="{up(tick) + 4:.1f}">{tick:g}</text>')
+    for place, name in ((0, known[0][1]), (len(periods) - 1, known[-1][1])):
+        kind = "tick end" if place else "level-name"
+        parts.append(f'<text class="{kind}" x="{across(place):.1f}" y="{_HEIGHT - 22}">{escape(name)}</text>')
+    for number, (line, values) in enumerate(found.items(), 1):
+        points = " ".join(f"{across(at):.1f},{up(value):.1f}" for (at, _, _), value in zip(known, values, strict=True))
+        parts.append(
+            f'<polyline class="curve {_colour(number)}" points="{points}"><title>{line} in ms</title></polyline>'
+        )
+    return picture(_WIDTH, _HEIGHT, parts, "percentiles of latency in ms, by period"), legend(found)
+
+
+def legend(names: Iterable[str]) -> str:
     """Name the curves."""
     return "".join(
         f'<span class="{_colour(place)}">&#9632; {escape(name)}</span>' for place, name in enumerate(names, 1)

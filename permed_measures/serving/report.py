@@ -1,43 +1,38 @@
-"""What people read of serving figures and rerankers. Nothing is computed here."""
+"""What people read of serving figures and of rerankers: tables, plots, and what they mean."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.inference import difference_estimate, units
+from permed_measures.profiles import Profile
 from permed_measures.render.document import Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
 from permed_measures.render.words import NONE, number, percent, queries
 from permed_measures.serving import plots
+from permed_measures.serving.cost import Cost, Roi, roi
 from permed_measures.serving.latency import Latency
+from permed_measures.serving.recorded import Answers, Recorded
 from permed_measures.serving.summary import ServingSummary
-from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict
-from permed_measures.serving.throughput import Load
+from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict, Worth
+from permed_measures.serving.throughput import Load, LoadKey
+from permed_measures.serving.words import STYLE, least, milliseconds
 
-if TYPE_CHECKING:
-    from permed_measures.serving.rerank import RerankReport
-
-_STYLE = """
-.legend span { display: inline-block; margin-right: 14px; font-weight: 600; font-size: 13px; }
-svg .curve { fill: none; stroke: currentColor; stroke-width: 2; }
-svg .bar { fill: currentColor; opacity: .75; }
-svg .level { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-svg text.level-name { font-size: 11px; text-anchor: start; }
-svg text.end { text-anchor: end; }
-"""
-_PERCENTILES = "percentiles are interpolated linearly between samples (numpy's default)"
-_INTERVAL = "P95 interval: 95%, bootstrap over calls (percentile method)"
-_OPEN_LOOP = (
-    "open loop: calls are due at fixed times and latency runs from the time a call was due, so that a stall counts for "
-    "every call that waited through it (no coordinated omission)"
+_BASIS = (
+    "percentiles are interpolated linearly between samples (numpy's default)",
+    "P95 interval: 95%, bootstrap over calls (percentile method)",
 )
-_CLOSED_LOOP = (
-    "closed loop: a thread calls again when it has its answer; this tells the capacity, not how long users wait for a "
-    "server that stalls"
-)
-_LOOPS = {False: ("Throughput, closed loop", _CLOSED_LOOP), True: ("Throughput, open loop", _OPEN_LOOP)}
+_LOOPS = {
+    False: "closed loop: a thread calls again when it has its answer; this tells the capacity, not how long users wait "
+    "for a server that stalls",
+    True: "open loop: calls are due whatever the server does, evenly spaced or at random (Poisson); latency runs from "
+    "the time a call was due, so that a stall counts for every call that waited through it (no coordinated omission)",
+}
 """By whether the loop is open."""
 
 
@@ -56,16 +51,9 @@ class ServingReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return flat figures first, as ``gate --serving`` reads them, then what has a structure."""
-        latency = self.summary.latency
-        return {
-            **self.summary.to_dict(),
-            "name": self.name,
-            "by_size": {size: part.to_dict() for size, part in latency.by_size().items()},
-            "loads": [load.to_dict() for load in self.summary.loads.values()],
-            "failures_by_type": latency.failures.to_list(),
-            "targets": [verdict.to_dict() for verdict in self.verdicts],
-            "notes": [*self.summary.notes, *latency.notes],
-        }
+        notes = [*self.summary.notes, *self.summary.latency.notes]
+        record = {**self.summary.to_dict(), "name": self.name, **_parts(self.summary)}
+        return record | {"targets": [verdict.to_dict() for verdict in self.verdicts], "notes": notes}
 
     def as_table(self) -> Table:
         """Return the figures."""
@@ -73,259 +61,279 @@ class ServingReport(Result):
 
     def document(self) -> Document:
         """Return the figures by table, the plots, and what they mean."""
-        return _serving_document(self)
+        summary, latency = self.summary, self.summary.latency
+        tables = [_latency_table({self.name: latency}, "Latency in ms", "log")]
+        if by_size := latency.by_size():
+            tables.append(_latency_table(by_size, "Latency in ms by number of candidates", "candidates"))
+        rest = {n: v for n, v in summary.to_dict().items() if n.startswith(("qps", "usd", "tokens", "queries"))}
+        rows = [[n, f"{v:,.6g}"] for n, v in rest.items()]
+        tables.append(Table(["figure", "value"], rows, "Throughput and cost", left=1))
+        tables += [*_load_tables({self.name: summary.loads}), _target_table({self.name: self.verdicts})]
+        tables.append(_failure_table({self.name: summary}))
+        lines = [*_BASIS, *_loops([summary.loads]), *[f"note: {n}" for n in [*summary.notes, *latency.notes]]]
+        said = f"{latency.calls:,} calls, {latency.answered:,} answered, {latency.failures.total:,} failed"
+        return _document(f"Serving: {self.name}", said, tables, {self.name: latency}, lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Reranked:
+    """One reranker: its quality, how it serves, and the run it made."""
+
+    name: str
+    evaluation: Evaluation
+    serving: ServingSummary
+    run: Answers
+    by_size: Mapping[int, Latency] = field(default_factory=dict)
+    """Latency with the candidates cut to so many, where that was measured."""
+    notes: tuple[str, ...] = ()
+    recorded: Recorded = field(default_factory=Recorded)
+    """All calls, as they were."""
+
+    @property
+    def quality(self) -> dict[str, float]:
+        """The means by the profile's names."""
+        return {self.evaluation.labels[measure]: mean for measure, mean in self.evaluation.means.items()}
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Quality and serving figures under one set of names, as targets and gates ask for them."""
+        return self.quality | self.serving.to_dict()
+
+    @property
+    def all_notes(self) -> list[str]:
+        """What its numbers rest on."""
+        return [*self.notes, *self.evaluation.notes, *self.serving.notes, *self.serving.latency.notes]
+
+    def __str__(self) -> str:
+        return f"{self.name}\n{self.evaluation}\n{self.serving}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RerankReport(Result):
+    """Several rerankers beside the list without reranking."""
+
+    NO_RERANKING: ClassVar[str] = "no reranking"
+
+    baseline: Evaluation
+    rerankers: tuple[Reranked, ...]
+    profile: Profile
+    targets: Targets
+    revenue_per_query: float | None = None
+
+    @property
+    def main(self) -> str:
+        """The name of the main measure: the profile's first."""
+        return self.profile.entries[0].name
+
+    def verdicts(self, reranked: Reranked) -> list[Verdict]:
+        """Judge the targets."""
+        return self.targets.check(reranked.numbers)
+
+    def worth(self, reranked: Reranked) -> Worth:
+        """Judge the improvement of the main measure over the list without reranking."""
+        return self.targets.worth(self.main, self.baseline[self.main], reranked.quality[self.main])
+
+    def roi(self, reranked: Reranked) -> Roi | None:
+        """Return the return on investment, where cost, queries a day and revenue are known."""
+        cost, per_day, revenue = reranked.serving.cost, reranked.serving.queries_per_day, self.revenue_per_query
+        if cost is None or per_day is None or revenue is None or self.baseline[self.main] <= 0:
+            return None
+        old, new = (of.columns[self.profile.entries[0].measure] for of in (self.baseline, reranked.evaluation))
+        found = difference_estimate(units([new[query_id] - old[query_id] for query_id in old if query_id in new]))
+        return roi(
+            self.baseline[self.main],
+            reranked.quality[self.main],
+            usd_per_query=cost.usd_per_query,
+            queries_per_day=per_day,
+            revenue_per_query=revenue,
+            difference_interval=None if found is None else found.interval(),
+        )
+
+    @property
+    def pareto(self) -> dict[str, bool]:
+        """Which rerankers are on the Pareto front: none is at least as good, fast and cheap, and better in one.
+
+        Good is the main measure, fast P95, cheap dollars a query (where all costs are known). No reranking at all
+        competes too: it is as fast and cheap as can be.
+        """
+        priced = all(reranked.serving.cost is not None for reranked in self.rerankers)
+        points = {self.NO_RERANKING: (self.baseline[self.main], 0.0, 0.0)}
+        for reranked in self.rerankers:
+            numbers = reranked.numbers
+            if "p95_ms" in numbers:
+                usd = numbers["usd_per_query"] if priced else 0.0
+                points[reranked.name] = (numbers[self.main], -numbers["p95_ms"], -usd)
+        return {
+            reranked.name: reranked.name in points
+            and not any(_dominates(other, points[reranked.name]) for other in points.values())
+            for reranked in self.rerankers
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        pareto, rerankers = self.pareto, []
+        for reranked in self.rerankers:
+            gain = self.roi(reranked)
+            record = {"name": reranked.name, "quality": reranked.quality, "serving": reranked.serving.to_dict()}
+            record |= _parts(reranked.serving, reranked.by_size) | {
+                "targets": [verdict.to_dict() for verdict in self.verdicts(reranked)],
+                "worth_it": self.worth(reranked).to_dict(),
+                "roi": None if gain is None else gain.to_dict(),
+                "pareto": pareto[reranked.name],
+                "notes": reranked.all_notes,
+            }
+            rerankers.append(record)
+        return {
+            "profile": self.profile.name,
+            "main_measure": self.main,
+            "measures": {label: str(measure) for measure, label in self.baseline.labels.items()},
+            "no_reranking": self.baseline.to_dict()["metrics"],
+            "rerankers": rerankers,
+        }
+
+    def as_table(self) -> Table:
+        """Return one row per reranker, and one without; every number whole."""
+        found = {self.NO_RERANKING: self.baseline.to_dict()["metrics"]}
+        found |= {reranked.name: reranked.numbers for reranked in self.rerankers}
+        heads = list(dict.fromkeys(name for numbers in found.values() for name in numbers))
+        rows: list[list[Value]] = [[name, *map(numbers.get, heads)] for name, numbers in found.items()]
+        return Table(["reranker", *heads], rows)
+
+    def document(self) -> Document:
+        """Return quality, speed and cost side by side, the plots, and what is worth it."""
+        summaries = {reranked.name: reranked.serving for reranked in self.rerankers}
+        latencies = {name: serving.latency for name, serving in summaries.items()}
+        tables = [self._quality_table(), _latency_table(latencies, "Latency in ms", "reranker")]
+        for reranked in self.rerankers:
+            title = f"Latency in ms by number of candidates: {reranked.name}"
+            sizes = reranked.serving.latency.by_size()
+            if reranked.by_size:
+                cut = {str(size): latency for size, latency in reranked.by_size.items()}
+                tables.append(_latency_table(cut, f"{title}, lists cut to so many", "candidates"))
+            elif len(sizes) > 1:
+                tables.append(_latency_table(sizes, title, "candidates"))
+        tables += _load_tables({name: serving.loads for name, serving in summaries.items()})
+        tables.append(_target_table({reranked.name: self.verdicts(reranked) for reranked in self.rerankers}))
+        costs = [(one, one.serving.cost) for one in self.rerankers if one.serving.cost is not None]
+        heads = ["reranker", "$/M tokens", "tokens/query", "$/query", "$/M queries", "$/day", "revenue $/day"]
+        rows = [self._cost_row(one, cost) for one, cost in costs]
+        tables.append(Table([*heads, "ROI", "ROI interval"], rows, "Cost", left=1))
+        tables.append(_failure_table(summaries))
+        lines = [f"{reranked.name}: {self.worth(reranked)}" for reranked in self.rerankers]
+        lines += [f"{label} = {measure}" for measure, label in self.baseline.labels.items() if label != str(measure)]
+        lines.append(
+            f"Pareto: neither another one nor doing without is at least as good by {self.main}, as fast by P95 and as "
+            "cheap, and better in one of them"
+        )
+        lines += [*_BASIS, *_loops(serving.loads for serving in summaries.values())]
+        lines += [f"note: {reranked.name}: {note}" for reranked in self.rerankers for note in reranked.all_notes]
+        count = len(next(iter(self.baseline.columns.values())))
+        said = f"{queries(count)}, profile {self.profile.name}"
+        return _document(f"Rerankers: {', '.join(latencies)}", said, tables, latencies, lines)
+
+    def _quality_table(self) -> Table:
+        labels = list(self.baseline.labels.values())
+        rows = [[self.NO_RERANKING, *[number(self.baseline[label]) for label in labels], *[NONE] * 5]]
+        pareto = self.pareto
+        for reranked in self.rerankers:
+            change = self.worth(reranked).improvement
+            shown = [number(reranked.quality[label]) for label in labels]
+            shown += ["from 0" if math.isinf(change) else percent(change), least(reranked.serving.latency, "p95_ms")]
+            shown.append(_plain(reranked.numbers.get("usd_per_query")))
+            shown += [str(reranked.serving.latency.failures.total), "yes" if pareto[reranked.name] else "no"]
+            rows.append([reranked.name, *shown])
+        heads = ["reranker", *labels, f"change of {self.main}", "P95 ms", "$/query", "failed", "Pareto"]
+        return Table(heads, rows, "Quality, speed and cost", left=1)
+
+    def _cost_row(self, reranked: Reranked, cost: Cost) -> list[str]:
+        gain, per_day = self.roi(reranked), reranked.serving.queries_per_day
+        shown = [_plain(cost.usd_per_million_tokens), _plain(cost.tokens), _plain(cost.usd_per_query)]
+        shown.append(f"{cost.usd_per_million_queries:,.2f}")
+        shown.append(NONE if per_day is None else f"{cost.usd_per_day(per_day):,.2f}")
+        shown.append(NONE if gain is None else f"{gain.revenue_increase_usd_per_day:+,.2f}")
+        between = None if gain is None else gain.roi_interval
+        shown += [percent(None if gain is None else gain.roi), " to ".join(map(percent, between)) if between else NONE]
+        return [reranked.name, *shown]
+
+
+def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
+
+
+def _parts(summary: ServingSummary, cut: Mapping[int, Latency] | None = None) -> dict[str, Any]:
+    """Return what has a structure, for JSON."""
+    sizes: Mapping[Any, Latency] = cut or summary.latency.by_size()
+    return {
+        "by_size": {str(size): part.to_dict() for size, part in sizes.items()},
+        "loads": [load.to_dict() for load in summary.loads.values()],
+        "failures_by_type": summary.latency.failures.to_list(),
+    }
 
 
 def _document(
     title: str, summary: str, tables: Sequence[Table], latencies: Mapping[str, Latency], lines: Sequence[str]
 ) -> Document:
-    sections = [Section("", [table], f"table-{place}") for place, table in enumerate(tables, 1)]
-    drawn = _figures(latencies)
-    if drawn:
+    filled = [table for table in tables if table.rows]
+    sections = [Section("", [table], f"table-{place}") for place, table in enumerate(filled, 1)]
+    answered = {name: latency for name, latency in latencies.items() if latency.answered}
+    if answered:
+        shares = "Share of calls answered within a time"
+        drawn = [Figure(plots.distribution(answered), shares, legend=plots.legend(answered))]
+        for colour, (name, latency) in enumerate(answered.items(), 1):
+            drawn.append(Figure(plots.histogram(name, latency, colour), f"{name}: number of calls by latency"))
         sections.insert(1, Section("Latency", [figures(drawn)], "latency", on="page"))
     sections.append(Section("Definitions and notes", [Lines(lines)], "notes"))
-    return Document(title, summary, sections, style=_STYLE)
-
-
-def _serving_document(report: ServingReport) -> Document:
-    summary, latency = report.summary, report.summary.latency
-    tables = [_latency_table({report.name: latency}, "Latency in ms", "log")]
-    by_size = latency.by_size()
-    if by_size:
-        tables.append(_latency_table(by_size, "Latency in ms by number of candidates", "candidates"))
-    rest = {n: v for n, v in summary.to_dict().items() if n.startswith(("qps", "usd", "tokens", "queries"))}
-    if rest:
-        rows = [[n, f"{v:,.6g}"] for n, v in rest.items()]
-        tables.append(Table(["figure", "value"], rows, "Throughput and cost", left=1))
-    tables += _load_tables({report.name: summary.loads})
-    if report.verdicts:
-        tables.append(_target_table({report.name: report.verdicts}))
-    tables += _failure_tables({report.name: summary})
-    lines = [
-        _PERCENTILES,
-        _INTERVAL,
-        *_loops([summary.loads]),
-        *[f"note: {note}" for note in [*summary.notes, *latency.notes]],
-    ]
-    return _document(f"Serving: {report.name}", _calls(latency), tables, {report.name: latency}, lines)
-
-
-def rerank_document(report: RerankReport) -> Document:
-    """Return quality, speed and cost side by side, the plots, and what is worth it."""
-    latencies = {reranked.name: reranked.serving.latency for reranked in report.rerankers}
-    tables = [_quality_table(report), _latency_table(latencies, "Latency in ms", "reranker")]
-    for reranked in report.rerankers:
-        title = f"Latency in ms by number of candidates: {reranked.name}"
-        if reranked.by_size:
-            cut = {str(size): latency for size, latency in reranked.by_size.items()}
-            tables.append(_latency_table(cut, f"{title}, lists cut to so many", "candidates"))
-        elif len(reranked.serving.latency.by_size()) > 1:
-            tables.append(_latency_table(reranked.serving.latency.by_size(), title, "candidates"))
-    tables += _load_tables({reranked.name: reranked.serving.loads for reranked in report.rerankers})
-    verdicts = {reranked.name: report.verdicts(reranked) for reranked in report.rerankers}
-    if any(verdicts.values()):
-        tables.append(_target_table(verdicts))
-    tables += _cost_tables(report)
-    tables += _failure_tables({reranked.name: reranked.serving for reranked in report.rerankers})
-    labels = report.baseline.labels
-    lines = [f"{reranked.name}: {report.worth(reranked)}" for reranked in report.rerankers]
-    lines += [f"{label} = {measure}" for measure, label in labels.items() if label != str(measure)]
-    lines.append(
-        f"Pareto: neither another one nor doing without is at least as good by {report.main}, as fast by P95 and as "
-        "cheap, and better in one of them"
-    )
-    lines += [_PERCENTILES, _INTERVAL, *_loops(reranked.serving.loads for reranked in report.rerankers)]
-    for reranked in report.rerankers:
-        found = [*reranked.notes, *reranked.evaluation.notes, *reranked.serving.notes, *reranked.serving.latency.notes]
-        lines += [f"note: {reranked.name}: {note}" for note in found]
-    count = len(next(iter(report.baseline.columns.values())))
-    summary = f"{queries(count)}, profile {report.profile.name}"
-    return _document(f"Rerankers: {', '.join(latencies)}", summary, tables, latencies, lines)
-
-
-def _quality_table(report: RerankReport) -> Table:
-    labels = list(report.baseline.labels.values())
-    heads = ["reranker", *labels, f"change of {report.main}", "P95 ms", "$/query", "failed", "Pareto"]
-    rows = [[report.NO_RERANKING, *[number(report.baseline[label]) for label in labels], *[NONE] * 5]]
-    pareto = report.pareto
-    for reranked in report.rerankers:
-        numbers = reranked.numbers
-        worth = report.worth(reranked)
-        rows.append(
-            [
-                reranked.name,
-                *[number(reranked.quality[label]) for label in labels],
-                "from 0" if worth.to_dict()["improvement"] is None else percent(worth.improvement),
-                _ms(numbers.get("p95_ms")),
-                _plain(numbers.get("usd_per_query")),
-                str(reranked.serving.latency.failures.total),
-                "yes" if pareto[reranked.name] else "no",
-            ]
-        )
-    return Table(heads, rows, "Quality, speed and cost", left=1)
+    return Document(title, summary, sections, style=STYLE)
 
 
 def _latency_table(latencies: Mapping[str, Latency], title: str, what: str) -> Table:
     rows = []
     for name, latency in latencies.items():
-        numbers = latency.to_dict()
-        interval = latency.p95_interval_ms
-        between = NONE if interval is None else f"{_ms(interval[0])} to {_ms(interval[1])}"
-        keys = ("mean_ms", "std_ms", "min_ms", "max_ms")
-        rows.append(
-            [
-                name,
-                f"{latency.answered:,}",
-                f"{latency.failures.total:,}",
-                *[_ms(numbers.get(key)) for key in ("p50_ms", "p95_ms")],
-                between,
-                _ms(numbers.get("p99_ms")),
-                *[_ms(numbers.get(key)) for key in keys],
-            ]
-        )
+        between = NONE if latency.p95_interval_ms is None else " to ".join(map(milliseconds, latency.p95_interval_ms))
+        shown = {key: least(latency, f"{key}_ms") for key in ("p50", "p95", "p99", "mean", "std", "min", "max")}
+        counts = [f"{latency.answered:,}", f"{latency.failures.total:,}"]
+        rows.append([name, *counts, shown.pop("p50"), shown.pop("p95"), between, *shown.values()])
     heads = [what, "answered", "failed", "P50", "P95", "P95 interval", "P99", "mean", "std", "min", "max"]
     return Table(heads, rows, title, left=1)
 
 
-def _load_tables(loads: Mapping[str, Mapping[int, Load]]) -> list[Table]:
-    tables = []
-    for is_open, (title, _) in _LOOPS.items():
-        rows = [
-            [
-                name,
-                str(load.threads),
-                *([f"{load.arrival_rate:g}"] if load.arrival_rate is not None else []),
-                f"{load.qps:,.1f}",
-                *[_ms(load.latency.to_dict().get(key)) for key in ("p50_ms", "p95_ms", "p99_ms")],
-                str(load.latency.failures.total),
-            ]
-            for name, by_threads in loads.items()
-            for load in by_threads.values()
-            if (load.arrival_rate is not None) == is_open
-        ]
-        arrivals = ["arrivals/s"] if is_open else []
-        heads = ["system", "threads", *arrivals, "answers/s", "P50 ms", "P95 ms", "P99 ms", "failed"]
-        if rows:
-            tables.append(Table(heads, rows, title, left=1))
-    return tables
+def _load_tables(loads: Mapping[str, Mapping[LoadKey, Load]]) -> list[Table]:
+    heads = ["offered/s", "answers/s", "P50 ms", "P95 ms", "P99 ms", "failed", "share"]
+    rows: dict[bool, list[list[str]]] = {False: [], True: []}
+    for name, load in ((name, load) for name, by_key in loads.items() for load in by_key.values()):
+        failed, is_open = load.latency.failures.total, load.arrival_rate is not None
+        row = [name, str(load.threads), *([f"{load.arrival_rate:g} {load.arrivals}"] if is_open else [])]
+        row += [NONE if math.isnan(rate) else f"{rate:,.1f}" for rate in (load.offered_qps, load.qps)]
+        row += [least(load.latency, key) for key in ("p50_ms", "p95_ms", "p99_ms")]
+        rows[is_open].append([*row, f"{failed:,}", f"{failed / (load.latency.calls or 1):.1%}"])
+    closed = Table(["system", "threads", *heads], rows[False], "Throughput, closed loop", left=1)
+    return [closed, Table(["system", "threads", "arrivals/s", *heads], rows[True], "Throughput, open loop", left=1)]
 
 
-def _loops(loads: Iterable[Mapping[int, Load]]) -> list[str]:
+def _loops(loads: Iterable[Mapping[LoadKey, Load]]) -> list[str]:
     kinds = {load.arrival_rate is not None for by_threads in loads for load in by_threads.values()}
-    return [said for is_open, (_, said) in _LOOPS.items() if is_open in kinds]
+    return [said for is_open, said in _LOOPS.items() if is_open in kinds]
 
 
 def _target_table(verdicts: Mapping[str, list[Verdict]]) -> Table:
-    rows = [
-        [
-            name,
-            v.target.name,
-            str(v),
-            NONE if v.value is None else f"{v.value:.4g}",
-            f"{v.sign} {v.target.target:g}",
-            f"{v.sign} {v.target.excellent:g}",
-        ]
-        for name, judged in verdicts.items()
-        for v in judged
-    ]
+    rows = []
+    for name, v in ((name, verdict) for name, judged in verdicts.items() for verdict in judged):
+        levels = [f"{v.sign} {level:g}" for level in (v.target.target, v.target.excellent)]
+        rows.append([name, v.target.name, str(v), NONE if v.value is None else f"{v.value:.4g}", *levels])
     return Table(["system", "figure", "verdict", "value", "target", "excellent"], rows, "Targets", left=3)
 
 
-def _cost_tables(report: RerankReport) -> list[Table]:
-    rows = []
-    for reranked in report.rerankers:
-        cost, per_day = reranked.serving.cost, reranked.serving.queries_per_day
-        if cost is None:
-            continue
-        gain = report.roi(reranked)
-        rows.append(
-            [
-                reranked.name,
-                _plain(cost.usd_per_million_tokens),
-                _plain(cost.tokens),
-                _plain(cost.usd_per_query),
-                f"{cost.usd_per_million_queries:,.2f}",
-                NONE if per_day is None else f"{cost.usd_per_day(per_day):,.2f}",
-                NONE if gain is None else f"{gain.revenue_increase_usd_per_day:+,.2f}",
-                NONE if gain is None or gain.roi is None else percent(gain.roi),
-            ]
-        )
-    heads = ["reranker", "$/M tokens", "tokens/query", "$/query", "$/M queries", "$/day", "revenue $/day", "ROI"]
-    return [Table(heads, rows, "Cost", left=1)] if rows else []
-
-
-def _failure_tables(summaries: Mapping[str, ServingSummary]) -> list[Table]:
+def _failure_table(summaries: Mapping[str, ServingSummary]) -> Table:
     measured = {name: summary.latency for name, summary in summaries.items()}
-    for name, summary in summaries.items():
-        measured |= {f"{name}, {n} threads": load.latency for n, load in summary.loads.items()}
+    for name, load in ((name, load) for name, summary in summaries.items() for load in summary.loads.values()):
+        rate = "" if load.arrival_rate is None else f", {load.arrival_rate:g}/s"
+        measured[f"{name}, {load.threads} threads{rate}"] = load.latency
     rows = [
         [name, failure.kind, failure.first_message, str(failure.count)]
         for name, latency in measured.items()
         for failure in latency.failures.by_kind.values()
     ]
-    heads = ["system", "type", "first message", "calls"]
-    return [Table(heads, rows, "Failed calls", left=3)] if rows else []
-
-
-def _figures(latencies: Mapping[str, Latency]) -> list[Figure]:
-    answered = {name: latency for name, latency in latencies.items() if latency.answered}
-    if not answered:
-        return []
-    title = "Share of calls answered within a time"
-    drawn = [Figure(plots.distribution(answered), title, legend=plots.legend(answered))]
-    for colour, (name, latency) in enumerate(answered.items(), 1):
-        drawn.append(Figure(plots.histogram(name, latency, colour), f"{name}: number of calls by latency"))
-    return drawn
-
-
-def rerank_table(report: RerankReport) -> Table:
-    """Return one row per reranker, and one without; every number whole."""
-    found = {report.NO_RERANKING: report.baseline.to_dict()["metrics"]}
-    found |= {reranked.name: reranked.numbers for reranked in report.rerankers}
-    heads = list(dict.fromkeys(name for numbers in found.values() for name in numbers))
-    rows: list[list[Value]] = [[name, *map(numbers.get, heads)] for name, numbers in found.items()]
-    return Table(["reranker", *heads], rows)
-
-
-def rerank_record(report: RerankReport) -> dict[str, Any]:
-    """Return all of it for JSON."""
-    rerankers = []
-    for reranked in report.rerankers:
-        latency, gain = reranked.serving.latency, report.roi(reranked)
-        rerankers.append(
-            {
-                "name": reranked.name,
-                "quality": reranked.quality,
-                "serving": reranked.serving.to_dict(),
-                "by_size": {str(size): part.to_dict() for size, part in reranked.by_size.items()}
-                or {size: part.to_dict() for size, part in latency.by_size().items()},
-                "loads": [load.to_dict() for load in reranked.serving.loads.values()],
-                "failures_by_type": latency.failures.to_list(),
-                "targets": [verdict.to_dict() for verdict in report.verdicts(reranked)],
-                "worth_it": report.worth(reranked).to_dict(),
-                "roi": None if gain is None else gain.to_dict(),
-                "pareto": report.pareto[reranked.name],
-                "notes": [*reranked.notes, *reranked.evaluation.notes, *reranked.serving.notes, *latency.notes],
-            }
-        )
-    return {
-        "profile": report.profile.name,
-        "main_measure": report.main,
-        "measures": {label: str(measure) for measure, label in report.baseline.labels.items()},
-        "no_reranking": report.baseline.to_dict()["metrics"],
-        "rerankers": rerankers,
-    }
-
-
-def _calls(latency: Latency) -> str:
-    return f"{latency.calls:,} calls, {latency.answered:,} answered, {latency.failures.total:,} failed"
-
-
-def _ms(value: float | None) -> str:
-    if value is None:
-        return NONE
-    decimals = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 4  # noqa: PLR2004  (about four digits)
-    return f"{value:,.{decimals}f}"
+    return Table(["system", "type", "first message", "calls"], rows, "Failed calls", left=3)
 
 
 def _plain(value: float | None) -> str:

@@ -11,17 +11,18 @@ from permed_measures.render.document import Cell, Document, Lines, Section, Tabl
 from permed_measures.render.result import Result
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.throughput import Load
+from permed_measures.serving.throughput import Load, LoadKey, figures_of_loads
 
 _FIGURES = re.compile(
-    r"(\w+_ms|qps)(_\d+_threads)?|usd_per_\w+|tokens_per_query|queries_per_day|calls|failures|failure_share"
+    r"(\w+_ms(_at_least)?|qps|offered_qps|failures|failure_share)(_\d+_threads(_at_[\d.e+-]+_per_s)?)?"
+    r"|usd_per_\w+|tokens_per_query|queries_per_day|calls|censored"
 )
 
 
 def is_figure(name: str) -> bool:
     """Whether a :class:`ServingSummary` has numbers under such a name.
 
-    >>> is_figure("p95_ms"), is_figure("qps_4_threads"), is_figure("nDCG@10")
+    >>> is_figure("p95_ms"), is_figure("qps_4_threads_at_2.5_per_s"), is_figure("nDCG@10")
     (True, True, False)
     """
     return _FIGURES.fullmatch(name) is not None
@@ -39,24 +40,27 @@ class ServingSummary(Result):
     latency: Latency
     """Of calls one after the other, or of a log; the latency under load is in ``loads``."""
     cost: Cost | None = None
-    loads: Mapping[int, Load] = field(default_factory=dict)
-    """Measured throughput, by number of threads."""
+    loads: Mapping[LoadKey, Load] = field(default_factory=dict)
+    """Measured throughput, by number of threads, or by (threads, rate)."""
     qps: float | None = None
     """Queries a second, where they are known otherwise: of a request log. Else the highest of the loads."""
     queries_per_day: float | None = None
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, float]:
-        """Return the numbers under flat names; those that are not known are left out."""
+        """Return the numbers under flat names; those that are not known are left out.
+
+        ``failure_share`` is the highest one, of the calls and of every load: a target for it holds for all of them.
+        """
         numbers = self.latency.to_dict()
-        by_threads = {threads: load.qps for threads, load in self.loads.items() if not math.isnan(load.qps)}
-        qps = max(by_threads.values(), default=None) if self.qps is None else self.qps
+        shares = [load.latency.to_dict().get("failure_share", 0.0) for load in self.loads.values()]
+        if shares:
+            numbers["failure_share"] = max(numbers.get("failure_share", 0.0), *shares)
+        rates = [load.qps for load in self.loads.values() if not math.isnan(load.qps)]
+        qps = max(rates, default=None) if self.qps is None else self.qps
         if qps is not None:
             numbers["qps"] = qps
-        for threads, found in by_threads.items():
-            numbers[f"qps_{threads}_threads"] = found
-            if self.loads[threads].latency.answered:
-                numbers[f"p95_ms_{threads}_threads"] = self.loads[threads].latency.p95_ms
+        numbers |= figures_of_loads(self.loads)
         if self.cost is not None:
             numbers |= self.cost.to_dict(self.queries_per_day)
         return numbers

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from permed_measures.errors import ParamError
-from permed_measures.profiles import Profile, Target, load_profile
+from permed_measures.profiles import FAILURE_SHARE, Profile, Target, load_profile
+from permed_measures.serving.latency import AT_LEAST
 
 EXCELLENT, MET, MISSED, NOT_MEASURED = "excellent", "met", "missed", "not measured"
+UNDECIDED = "undecided"
 WORTH_IT = 0.15
 """Source 5: reranking is worth it only if the main measure improves by more than this share."""
 
@@ -23,7 +25,7 @@ class Verdict:
     target: Target
     value: float | None
     status: str
-    """excellent, met, missed or not measured."""
+    """excellent, met, missed, not measured; or undecided: all that is known is that the value is at least so large."""
 
     @property
     def holds(self) -> bool:
@@ -33,7 +35,7 @@ class Verdict:
     @property
     def missed_by(self) -> float | None:
         """How far the value is from the target; None where it is reached or not measured."""
-        return None if self.value is None or self.holds else abs(self.target.target - self.value)
+        return None if self.status != MISSED or self.value is None else abs(self.target.target - self.value)
 
     @property
     def sign(self) -> str:
@@ -112,6 +114,7 @@ class Targets:
     Precision@5 not measured
     p95_ms missed by 120 (24.0%)
     usd_per_million_tokens not measured
+    failure_share not measured
     >>> print(Targets().worth("NDCG@10", 0.72, 0.87))       # 0.15 / 0.72
     worth it: NDCG@10 0.7200 -> 0.8700 (+20.8%, more than +15% asked)
     """
@@ -128,15 +131,24 @@ class Targets:
 
     @classmethod
     def of_profile(cls, profile: str | Path | Profile) -> Targets:
-        """Take a profile's targets."""
-        return cls(load_profile(profile).targets)
+        """Take a profile's targets; where it has some, that of the failure share is among them."""
+        given = load_profile(profile).targets
+        has_it = not given or any(target.name == FAILURE_SHARE.name for target in given)
+        return cls(given if has_it else (*given, FAILURE_SHARE))
 
     def __iter__(self) -> Iterator[Target]:
         return iter(self.targets)
 
     def check(self, numbers: Mapping[str, float]) -> list[Verdict]:
-        """Judge every target by the numbers of that name."""
-        return [judge(target, numbers.get(target.name)) for target in self.targets]
+        """Judge every target by the numbers of that name; a lower bound can miss a target, never reach it."""
+        verdicts = []
+        for target in self.targets:
+            bound = numbers.get(target.name + AT_LEAST)
+            verdict = judge(target, numbers.get(target.name, bound))
+            if target.name not in numbers and bound is not None and verdict.status != MISSED:
+                verdict = Verdict(target, bound, UNDECIDED)
+            verdicts.append(verdict)
+        return verdicts
 
     def worth(self, name: str, baseline: float, value: float) -> Worth:
         """Judge the improvement of the main measure."""
@@ -147,7 +159,8 @@ def judge(target: Target, value: float | None) -> Verdict:
     """Judge one target."""
     if value is None or math.isnan(value):
         return Verdict(target, None, NOT_MEASURED)
-    for status, level in ((EXCELLENT, target.excellent), (MET, target.target)):
+    levels = [(EXCELLENT, target.excellent), (MET, target.target)]
+    for status, level in levels[target.excellent == target.target :]:  # where there is one level only, it is met
         if value < level if target.lower_is_better else value > level:
             return Verdict(target, value, status)
     return Verdict(target, value, MISSED)

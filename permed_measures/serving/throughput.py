@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-import threading
+import random
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, get_args
 
-from permed_measures.errors import ParamError
-from permed_measures.serving.calls import Caller, Clock, Recorder
+from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
+from permed_measures.serving.failures import NOT_STARTED
 from permed_measures.serving.latency import Latency
+from permed_measures.serving.workers import Call, Phase, Turn, at_least
 
 T = TypeVar("T")
 
-NOT_STARTED = "NotStarted"
-NOT_FINISHED = "NotFinished"
+Arrivals = Literal["even", "poisson"]
+ARRIVALS: tuple[Arrivals, ...] = get_args(Arrivals)
+LoadKey = int | tuple[int, float]
+"""Threads; or threads and arrivals a second, where several rates are measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,25 +29,93 @@ class Load:
 
     threads: int
     elapsed_s: float
-    """From the start to the end of the last call."""
+    """From the start to the end of the last call, or to the time it was given up."""
     latency: Latency
     """Closed loop: from the start of each call. Open loop: from its scheduled arrival, waiting included."""
     arrival_rate: float | None = None
     """Arrivals a second; None in a closed loop."""
+    arrivals: Arrivals = "even"
+    duration_s: float | None = None
+    """For how long calls arrived, in an open loop."""
 
     @property
     def qps(self) -> float:
         """Answered calls a second."""
         return self.latency.answered / self.elapsed_s if self.elapsed_s > 0 else math.nan
 
-    def to_dict(self) -> dict[str, float]:
+    @property
+    def offered_qps(self) -> float:
+        """Calls a second that were asked for, answered or not."""
+        span = self.elapsed_s if self.arrival_rate is None or self.duration_s is None else self.duration_s
+        return self.latency.calls / span if span > 0 else math.nan
+
+    def to_dict(self) -> dict[str, Any]:
         """Return the numbers."""
-        numbers: dict[str, float] = {"threads": self.threads, "elapsed_s": self.elapsed_s}
-        if not math.isnan(self.qps):
-            numbers["qps"] = self.qps
+        numbers: dict[str, Any] = {"threads": self.threads, "elapsed_s": self.elapsed_s}
+        rates = {"qps": self.qps, "offered_qps": self.offered_qps}
+        numbers |= {name: rate for name, rate in rates.items() if not math.isnan(rate)}
         if self.arrival_rate is not None:
-            numbers["arrival_rate"] = self.arrival_rate
+            numbers |= {"arrival_rate": self.arrival_rate, "arrivals": self.arrivals}
         return numbers | self.latency.to_dict()
+
+    @classmethod
+    def of_calls(cls, plan: LoadPlan, calls: Sequence[Call], sizes: Sequence[int | None], seed: int = 0) -> Load:
+        """Make one from its calls."""
+        ends = [call.at_s + call.duration_ms / 1000 for call in calls if call.failure is None or call.duration_ms]
+        latency = Latency.of_calls(calls, sizes, seed=seed)
+        return cls(plan.threads, max(ends, default=0.0), latency, plan.arrival_rate, plan.arrivals, plan.duration_s)
+
+
+@dataclass(frozen=True)
+class LoadPlan:
+    """What a load is to be."""
+
+    threads: int
+    duration_s: float
+    arrival_rate: float | None = None
+    arrivals: Arrivals = "even"
+    drain_s: float | None = None
+    max_calls: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, whole in (("threads", self.threads), ("max_calls", self.max_calls)):
+            if whole is not None:
+                at_least(name, whole, 1)
+        for name in ("duration_s", "arrival_rate", "drain_s"):
+            number, low = getattr(self, name), 0.0 if name == "drain_s" else math.ulp(0.0)
+            if number is not None and not low <= number < math.inf:
+                msg = f"{name}={number!r} is not allowed; give a number {'>= 0' if name == 'drain_s' else '> 0'}"
+                raise ParamError(msg)
+        if self.arrivals not in ARRIVALS:
+            raise ParamError(f"arrivals={self.arrivals!r} is not allowed.{did_you_mean(str(self.arrivals), ARRIVALS)}")
+
+    def due_s(self, seed: int) -> list[float] | None:
+        """Return when each call arrives, since the start; None in a closed loop."""
+        if self.arrival_rate is None:
+            return None
+        if self.arrivals == "even":
+            count = max(1, math.ceil(self.duration_s * self.arrival_rate))
+            times = [number / self.arrival_rate for number in range(count)]
+        else:
+            draw, now, times = random.Random(seed), 0.0, []  # noqa: S311  (arrivals, no secrets)
+            while (now := now + draw.expovariate(self.arrival_rate)) < self.duration_s:
+                times.append(now)
+        return times[: self.max_calls] or [0.0]
+
+
+def load_plans(
+    threads: int | Sequence[int],
+    arrival_rate: float | Sequence[float] | None = None,
+    **shared: Any,  # noqa: ANN401  (the fields of a plan)
+) -> dict[LoadKey, LoadPlan]:
+    """Return the loads to measure: every number of threads at every rate; ``shared`` is the rest of each plan."""
+    rates = list(arrival_rate) if isinstance(arrival_rate, Sequence) else [arrival_rate]
+    counts = list(threads) if isinstance(threads, Sequence) else [threads]
+    return {
+        count if rate is None or len(rates) == 1 else (count, rate): LoadPlan(count, arrival_rate=rate, **shared)
+        for count in counts or [0]
+        for rate in rates
+    }
 
 
 def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defaults)
@@ -52,167 +124,93 @@ def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defa
     *,
     threads: int | Sequence[int] = 1,
     duration_s: float = 10.0,
-    arrival_rate: float | None = None,
+    arrival_rate: float | Sequence[float] | None = None,
+    arrivals: Arrivals = "even",
     max_calls: int | None = None,
     drain_s: float | None = None,
-    timeout_s: float = 30.0,
+    timeout_s: float | None = TIMEOUT_S,
     size: Callable[[T], int] | None = None,
     prepare: Callable[[T], tuple[Any, ...]] | None = None,
     seed: int = 0,
+    progress: bool = False,
     clock: Clock = time.perf_counter,
     sleep: Callable[[float], object] = time.sleep,
-) -> dict[int, Load]:
-    """Call from n threads at once, over and over; return the load by number of threads.
+) -> dict[LoadKey, Load]:
+    """Call from n threads at once, over and over; return the load by number of threads, or by (threads, rate).
 
     Without ``arrival_rate`` the loop is closed: a thread calls again as soon as it has its answer, for ``duration_s``
     seconds. This tells the capacity, but a server that stalls is then asked less, and most of the wait of its users is
-    never seen (coordinated omission); with ``arrival_rate`` calls are due at fixed times, ``1 / arrival_rate`` apart,
-    whatever the server does, and the latency runs from the time a call was due, its wait in the queue included.
+    never seen (coordinated omission); with ``arrival_rate`` calls are due whatever the server does, and the latency
+    runs from the time a call was due, its wait in the queue included. They are due ``1 / arrival_rate`` apart, or with
+    ``arrivals="poisson"`` at random, as requests of many users are; several rates give latency against load.
 
     An open loop schedules the arrivals of ``duration_s`` seconds and starts none later than ``drain_s`` seconds (as
-    long again, unless told) after them; those that were never started count as failures of the type NotStarted. Calls
-    that have no answer ``timeout_s`` seconds later count as NotFinished; their threads do not keep the program alive.
-    ``max_calls`` bounds the number of calls. ``call`` may be async: its calls then run at once on one event loop. A
-    callable written in Python that computes by itself gains nothing from threads: Python runs one at a time.
+    long again, unless told) after them; those that were never started count as failures of the type NotStarted. A call
+    that has no answer after ``timeout_s`` seconds counts as NotFinished; its thread does not keep the program alive.
+    Both are censored: see :class:`~permed_measures.serving.Latency`. ``max_calls`` bounds the number of calls. ``call``
+    may be async: its calls then run at once on one event loop. A callable written in Python that computes by itself
+    gains nothing from threads: Python runs one at a time.
     """
     values = list(inputs)
-    counts = [threads] if isinstance(threads, int) else list(threads)
-    _check(values, counts, duration_s=duration_s, arrival_rate=arrival_rate, max_calls=max_calls, drain_s=drain_s)
+    shared = {"duration_s": duration_s, "arrivals": arrivals, "drain_s": drain_s, "max_calls": max_calls}
+    plans = load_plans(threads, arrival_rate, **shared)
     sizes = [None if size is None else size(value) for value in values]
-    loads = {}
-    for count in counts:
-        with Caller(call, clock, prepare) as caller:
-            schedule = _Schedule(
-                clock,
-                duration_s=duration_s,
-                drain_s=duration_s if drain_s is None else drain_s,
-                arrival_rate=arrival_rate,
-                max_calls=max_calls,
-            )
-            workers = _Workers(caller, values, sizes, schedule, clock=clock, sleep=sleep)
-            loads[count] = workers.run(count, timeout_s=timeout_s, seed=seed)
-    return loads
+    with Caller(call, clock, prepare, timeout_s) as caller:
+        phase = Phase(caller, values, clock, sleep, progress)
+        made = {key: calls_under_load(phase, plan, seed) for key, plan in plans.items()}
+    return {key: Load.of_calls(plans[key], calls, sizes, seed) for key, calls in made.items()}
 
 
-def _check(values: Sequence[Any], counts: Sequence[int], *, max_calls: int | None, **numbers: float | None) -> None:
-    if not values:
+def calls_under_load(phase: Phase, plan: LoadPlan, seed: int = 0) -> list[Call]:
+    """Make the calls of one load."""
+    if not phase.values:
         msg = "no inputs: nothing to call"
         raise ParamError(msg)
-    for name, whole in (*[("threads", count) for count in counts or [0]], ("max_calls", max_calls)):
-        if whole is not None and (isinstance(whole, bool) or not isinstance(whole, int) or whole < 1):
-            msg = f"{name}={whole!r} is not allowed; give an int >= 1"
-            raise ParamError(msg)
-    for name, number in numbers.items():
-        at_least = 0.0 if name == "drain_s" else math.ulp(0.0)
-        if number is not None and not at_least <= number < math.inf:
-            msg = f"{name}={number!r} is not allowed; give a number {'>= 0' if name == 'drain_s' else '> 0'}"
-            raise ParamError(msg)
+    at_rate = "" if plan.arrival_rate is None else f", {plan.arrival_rate:g} arrivals/s"
+    schedule = _Schedule(plan, len(phase.values), seed)
+    named = replace(phase, label=f"{phase.label}, {plan.threads} threads{at_rate}")
+    return [*named.run(schedule, plan.threads), *schedule.never_started()]
 
 
 class _Schedule:
     """Hands out the calls to make: which input, and when it is due."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        duration_s: float,
-        drain_s: float,
-        arrival_rate: float | None,
-        max_calls: int | None,
-    ) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._stopped = False
-        self.arrival_rate = arrival_rate
-        self.started = 0
-        self.longest_s = duration_s
-        self.total = max_calls
-        if arrival_rate is not None:
-            arrivals = max(1, math.ceil(duration_s * arrival_rate))
-            self.total = arrivals if max_calls is None else min(arrivals, max_calls)
-            self.longest_s += drain_s
-        self.start = clock()
+    def __init__(self, plan: LoadPlan, places: int, seed: int) -> None:
+        self._places, self._due_s, self._started = places, plan.due_s(seed), 0
+        self._total = plan.max_calls if self._due_s is None else len(self._due_s)
+        drain_s = plan.duration_s if plan.drain_s is None else plan.drain_s
+        self._longest_s = plan.duration_s + (0.0 if self._due_s is None else drain_s)
 
-    def next(self) -> tuple[int, float | None] | None:
-        """Return (number, due) of the next call; None when there is none."""
-        with self._lock:
-            number = self.started
-            over = self._clock() - self.start >= self.longest_s
-            if self._stopped or over or (self.total is not None and number >= self.total):
-                return None
-            self.started += 1
-        return number, None if self.arrival_rate is None else self.start + number / self.arrival_rate
+    def next(self, at_s: float) -> Turn | None:
+        """Return the next call; None when there is none, or it is too late to start one."""
+        number = self._started
+        if at_s >= self._longest_s or (self._total is not None and number >= self._total):
+            return None
+        self._started += 1
+        return Turn(number % self._places, None if self._due_s is None else self._due_s[number])
 
-    def stop(self) -> None:
-        """Hand out no more."""
-        with self._lock:
-            self._stopped = True
+    def ended(self, turn: Turn, call: Call) -> None:
+        """Take nothing: a call that failed is not made again."""
 
-    @property
-    def never_started(self) -> int:
-        """Arrivals that nobody took."""
-        return 0 if self.arrival_rate is None or self.total is None else self.total - self.started
+    def share(self, at_s: float) -> float:
+        """Return which share of the time is over."""
+        return at_s / self._longest_s
+
+    def never_started(self) -> list[Call]:
+        """Return the arrivals that nobody took, which waited to the end."""
+        end = self._longest_s
+        why = NOT_STARTED, f"still in the queue after {end:g} s: the answers are slower than the arrivals"
+        late = [] if self._due_s is None else list(enumerate(self._due_s))[self._started :]
+        return [Call(n % self._places, end, 0.0, (end - due) * 1000, None, why, True) for n, due in late]
 
 
-class _Workers:
-    """Threads that call what the schedule hands out."""
-
-    def __init__(  # noqa: PLR0913  (what one measurement is made of)
-        self,
-        caller: Caller,
-        values: Sequence[Any],
-        sizes: Sequence[int | None],
-        schedule: _Schedule,
-        *,
-        clock: Clock,
-        sleep: Callable[[float], object],
-    ) -> None:
-        self._caller = caller
-        self._values = values
-        self._sizes = sizes
-        self._schedule = schedule
-        self._clock = clock
-        self._sleep = sleep
-        self._recorder = Recorder()
-
-    def run(self, count: int, *, timeout_s: float, seed: int) -> Load:
-        """Start the threads and wait for them, no longer than the schedule and ``timeout_s`` say."""
-        schedule, recorder = self._schedule, self._recorder
-        threads = [threading.Thread(target=self._work, name=f"load {n}", daemon=True) for n in range(count)]
-        give_up = time.monotonic() + schedule.longest_s + timeout_s
-        try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(max(0.0, give_up - time.monotonic()))
-        finally:
-            schedule.stop()
-            recorder.close()
-        failures = recorder.failures
-        late = schedule.started - len(recorder.samples_ms) - failures.total
-        if late > 0:
-            failures = failures.plus(NOT_FINISHED, f"no answer {timeout_s:g} s after the end of the measurement", late)
-        if schedule.never_started > 0:
-            waited = f"still in the queue after {schedule.longest_s:g} s: the answers are slower than the arrivals"
-            failures = failures.plus(NOT_STARTED, waited, schedule.never_started)
-        end = recorder.last_end
-        return Load(
-            threads=count,
-            elapsed_s=0.0 if end is None else end - schedule.start,
-            latency=Latency.of(recorder.samples_ms, recorder.sizes, failures=failures, seed=seed),
-            arrival_rate=schedule.arrival_rate,
-        )
-
-    def _work(self) -> None:
-        while (turn := self._schedule.next()) is not None:
-            number, due = turn
-            while due is not None and (wait := due - self._clock()) > 0:
-                self._sleep(wait)
-            place = number % len(self._values)
-            timed = self._caller(self._values[place])
-            if timed.error is None:
-                begun = timed.start if due is None else due
-                self._recorder.add((timed.end - begun) * 1000, self._sizes[place], timed.end)
-            else:
-                self._recorder.fail(timed.error, timed.end)
+def figures_of_loads(loads: Mapping[LoadKey, Load]) -> dict[str, float]:
+    """Return the flat figures of every load: ``qps_4_threads``; ``qps_4_threads_at_20_per_s`` for one of many rates."""
+    numbers: dict[str, float] = {}
+    for key, load in loads.items():
+        of = f"_{key}_threads" if isinstance(key, int) else f"_{key[0]}_threads_at_{key[1]:g}_per_s"
+        found = load.to_dict()
+        for name in ("qps", "offered_qps", "failures", "failure_share", "p95_ms", "p95_ms_at_least"):
+            if name in found:
+                numbers[name + of] = found[name]
+    return numbers

@@ -1,0 +1,102 @@
+"""Intervals of serving figures, and of the difference between two periods; requests count as independent.
+
+A percentile has the exact interval of order statistics (no distribution is supposed), a share Wilson's, a rate that of
+the Poisson score, a mean the t interval. The interval of a difference is made of the two: MOVER (Zou and Donner 2008,
+https://doi.org/10.1002/sim.3095). ``benchmarks/serving.py`` simulates how often each covers the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from permed_measures.inference import estimate, units
+from permed_measures.serving.latency import LEVEL, Latency
+
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+_WINDOW = 10
+"""Standard deviations around its mean beyond which a binomial count is never."""
+
+
+class Estimated(NamedTuple):
+    """A figure with its 95% interval; an end that cannot be told is infinite."""
+
+    value: float
+    low: float
+    high: float
+
+    def minus(self, other: Estimated) -> Estimated:
+        """Return the difference of two independent figures.
+
+        >>> Estimated(5.0, 2.0, 8.0).minus(Estimated(1.0, -3.0, 5.0))   # 4 ± √(3² + 4²)
+        Estimated(value=4.0, low=-1.0, high=9.0)
+        """
+        change = self.value - other.value
+        low = change - math.hypot(self.value - self.low, other.high - other.value)
+        return Estimated(change, low, change + math.hypot(self.high - self.value, other.value - other.low))
+
+
+def of_percentile(latency: Latency, percent: float) -> Estimated | None:
+    """Return a percentile; an upper end that would be beyond the slowest call, or a censored one, is not known.
+
+    >>> of_percentile(Latency.of(range(1, 101)), 50)       # ranks 40 and 61: 96.5% of all samples
+    Estimated(value=50.5, low=40.0, high=61.0)
+    """
+    ordered = latency.ordered_ms
+    if not len(ordered):
+        return None
+    low, high = _ranks(len(ordered), percent / 100)
+    top = float(ordered[high - 1]) if high <= latency.surely else math.inf
+    return Estimated(latency.percentile(percent), float(ordered[low - 1]) if low else 0.0, top)
+
+
+def _ranks(count: int, share: float) -> tuple[int, int]:
+    """Return the ranks between which a percentile lies: how many of ``count`` samples are below it is binomial."""
+    spread = _WINDOW * math.sqrt(count * share * (1 - share)) + _WINDOW
+    below = np.arange(max(0, int(count * share - spread)), min(count, int(count * share + spread) + 1) + 1)
+    steps = np.log((count - below[:-1]) / (below[:-1] + 1) * (share / (1 - share)))
+    chances = np.concatenate([[0.0], np.cumsum(steps)])
+    chances = np.exp(chances - chances.max())
+    reached = np.cumsum(chances) / chances.sum()
+    tail = (1 - LEVEL) / 2
+    at_most = int(np.searchsorted(reached, tail, side="right"))  # as many have P(B <= k) <= tail
+    return int(below[0]) + at_most, int(below[np.searchsorted(reached, 1 - tail)]) + 1
+
+
+def of_share(count: int, total: int) -> Estimated | None:
+    """Return a share of independent calls, by Wilson's score.
+
+    >>> [round(number, 4) for number in of_share(0, 100)]       # z² / (n + z²) at the upper end
+    [0.0, 0.0, 0.037]
+    """
+    if not total:
+        return None
+    share, room = count / total, _Z**2 / total
+    middle = (share + room / 2) / (1 + room)
+    half = math.sqrt(room * (share * (1 - share) + room / 4)) / (1 + room)
+    return Estimated(share, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def of_rate(count: int, seconds: float | None) -> Estimated | None:
+    """Return how many a second, by the score of the Poisson distribution.
+
+    >>> [round(number, 3) for number in of_rate(0, 10.0)]       # z² / 10 at the upper end
+    [0.0, 0.0, 0.384]
+    """
+    if not seconds:
+        return None
+    middle, half = count + _Z**2 / 2, _Z * math.sqrt(count + _Z**2 / 4)
+    return Estimated(count / seconds, max(0.0, middle - half) / seconds, (middle + half) / seconds)
+
+
+def of_mean(values: Sequence[float], factor: float = 1.0) -> Estimated | None:
+    """Return a mean, times a factor, with its t interval."""
+    found = estimate(units(values))
+    if found is None:
+        return None
+    low, high = found.interval(1 - LEVEL)
+    return Estimated(found.mean * factor, low * factor, high * factor)
