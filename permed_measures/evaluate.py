@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-import ir_measures
-from ir_measures import Measure, Metric
+from ir_measures import Measure
 
 from permed_measures.delegate import deepest, delegate, zero_without_hits
 from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluation import Evaluation, aggregate
 from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import declared, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
@@ -22,12 +19,10 @@ from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
 from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
-from permed_measures.render.result import Result
+from permed_measures.signature import Conditions
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from permed_measures.render.document import Document, Table
 
 
 class Plan:
@@ -66,6 +61,12 @@ class Plan:
         """Whether all measures ask for which subtopics a document is relevant."""
         theirs = self.by_ir_measures.values()
         return len(theirs) == len(self.measures) and all(measure.NAME in of_subtopics() for measure in theirs)
+
+    @property
+    def computed(self) -> list[Measure]:
+        """The measures as they are computed: with the ``rel`` that ``min_relevance`` gives."""
+        bound = {**self.by_kernel, **self.by_delegate, **self.by_ir_measures}
+        return [bound[index] for index in range(len(self.measures))]
 
     @property
     def deepest_cutoff(self) -> int | None:
@@ -125,6 +126,17 @@ class Plan:
             columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
         return self._in_range(columns)
 
+    def conditions(
+        self,
+        measures: Iterable[Measure],
+        query_sets: Mapping[Measure, QuerySet],
+        counts: Iterable[int],
+        qrels: Qrels,
+    ) -> Conditions:
+        """Say under which conditions the values of the measures were computed, each over so many queries."""
+        rows = zip(measures, self.computed, counts, strict=True)
+        return Conditions({m: (with_rel, query_sets[m], n) for m, with_rel, n in rows}, self.order, qrels)
+
     def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
         for index, measure in {**self.by_kernel, **self.by_delegate}.items():
             measure.checked(columns[index])
@@ -162,83 +174,6 @@ def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min
             )
             raise ParamError(msg)
     return list(once)
-
-
-def aggregate(measure: Measure, values: Sequence[float]) -> float:
-    """Return the mean over queries, or the sum where that is what the measure asks for (NumRet, NumQ, …)."""
-    aggregator = measure.aggregator()
-    if type(aggregator) is ir_measures.MeanAgg:
-        return math.fsum(values) / len(values) if values else float("nan")
-    for value in values:
-        aggregator.add(value)
-    return float(aggregator.result())
-
-
-@dataclass(frozen=True, repr=False)
-class Evaluation(Result):
-    """What :func:`evaluate` returns: means, values per query, and notes on what the numbers rest on."""
-
-    means: dict[Measure, float]
-    labels: dict[Measure, str]
-    """What each measure is called in a table: the profile's name for it, else the measure as it prints."""
-    notes: list[str]
-    columns: dict[Measure, dict[str, float]]
-    """The value of every query, by measure."""
-    profile: Profile | None = None
-    min_relevance: float | None = None
-    order: Order = "float32"
-
-    @cached_property
-    def values(self) -> list[Metric]:
-        """The value of every query as ir_measures' own tuples, query by query."""
-        query_ids = dict.fromkeys(query_id for column in self.columns.values() for query_id in column)
-        return [
-            Metric(query_id, measure, column[query_id])
-            for query_id in query_ids
-            for measure, column in self.columns.items()
-            if query_id in column
-        ]
-
-    def __getitem__(self, measure: str | Measure) -> float:
-        """Return a mean by measure, by its print, or by the profile's name for it."""
-        for known, mean in self.means.items():
-            if measure in (known, str(known), self.labels[known]):
-                return mean
-        known_names = ", ".join(map(str, self.means))
-        msg = f"{measure} was not evaluated; these were: {known_names}"
-        raise KeyError(msg)
-
-    def to_dict(self, *, by_query: bool = False, notes: bool = False) -> dict[str, Any]:
-        """Return ``{"metrics": {name: mean}}``, on request with the values per query and the notes."""
-        result: dict[str, Any] = {"metrics": {self.labels[m]: mean for m, mean in self.means.items()}}
-        if by_query:
-            queries: dict[str, dict[str, float]] = {}
-            for query_id, measure, value in self.values:
-                queries.setdefault(query_id, {})[self.labels[measure]] = value
-            result["queries"] = queries
-        if notes:
-            result["notes"] = list(self.notes)
-        return result
-
-    def to_json(self, *, indent: int | None = 2, by_query: bool = False, notes: bool = False) -> str:
-        """Return :meth:`to_dict` as JSON text."""
-        from permed_measures.render.records import as_json  # noqa: PLC0415  (not needed by those who import)
-
-        return as_json(self.to_dict(by_query=by_query, notes=notes), indent, allow_nan=True)
-
-    def as_table(self) -> Table:
-        """Return the value of every query: query_id, measure, value."""
-        from permed_measures.render.document import Table  # noqa: PLC0415  (not needed by those who import)
-
-        return Table(["query_id", "measure", "value"], [[q, str(measure), value] for q, measure, value in self.values])
-
-    def document(self) -> Document:
-        """Return the means, what their names are, and the notes."""
-        from permed_measures.render.document import Document, Lines, Section, Table  # noqa: PLC0415  (as above)
-
-        names = [f"{label} = {measure}" for measure, label in self.labels.items() if label != str(measure)]
-        means = Table(["measure", "mean"], [[self.labels[m], mean] for m, mean in self.means.items()], below=names)
-        return Document("", "", [Section("", [means]), Section("", [Lines(self.notes, "note: ")])])
 
 
 def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
@@ -291,6 +226,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
         order=order,
+        conditions=plan.conditions(chosen, query_sets, [len(column) for column in by_measure.values()], judged),
     )
 
 

@@ -30,6 +30,8 @@ class _Checked(Qrels):
     """Qrels that were checked: those who hold them for many runs need not check them for each."""
 
     subtopics: Subtopics | None = None
+    digests: Mapping[str, Any] | None = None
+    """Of every query's judgements, once somebody has asked for them: see signature.py."""
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]

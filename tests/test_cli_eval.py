@@ -111,7 +111,7 @@ def test_llm_judged_prints_the_shape_of_its_source(tool):
     code, out, _ = tool("eval", "judged.json", "run.json", "--profile", "llm-judged", "--format", "json")
     found = json.loads(out)
     assert code == 0
-    assert list(found) == ["metrics"]
+    assert list(found) == ["metrics", "signatures"]
     names = [f"{name}@{k}" for name in ("precision", "recall", "ndcg") for k in (5, 10)]
     assert list(found["metrics"]) == [*names, "average_precision", "reciprocal_rank", "coverage@5", "coverage@10"]
     assert found["metrics"]["ndcg@10"] == pytest.approx(0.6542237389763327, abs=1e-15)  # SEEDS.md, source 2

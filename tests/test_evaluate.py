@@ -113,7 +113,7 @@ def test_standard_measures_take_any_number_as_grade(grade):
 
 def test_conversions():
     result = evaluate(QRELS, RUN, profile="permed")
-    assert list(result.to_dict()) == ["metrics"]
+    assert list(result.to_dict()) == ["metrics", "signatures"]
     assert list(result.to_dict()["metrics"]) == ["NDCG@10", "MAP@10", "P@1"]
     full = json.loads(result.to_json(by_query=True, notes=True))
     assert full["queries"]["q1"]["MAP@10"] == 0.75

@@ -18,7 +18,8 @@ from permed_measures.comparison.groups import Groups, group_label, grouped
 from permed_measures.comparison.p_imp import PairImprovement, Tops, pair_improvement, tops
 from permed_measures.comparison.significance import SAME, Interval
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.evaluate import Evaluation, evaluate
+from permed_measures.evaluate import evaluate
+from permed_measures.evaluation import Evaluation
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order

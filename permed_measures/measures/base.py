@@ -108,6 +108,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     HOST_MEASURE: ClassVar[Measure | None] = None
     """ir_measures' own measure of this name, where we compute a measure that it already has."""
 
+    VERSION: ClassVar[int] = 1
+    """Raised whenever a value of the measure moves: values of two versions are not compared."""
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ZERO_WITHOUT: ClassVar[str] = "relevant"
     """What a list must hold for a value other than 0: a 'relevant' document, a 'judged' one, or any 'returned' one."""

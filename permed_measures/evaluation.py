@@ -1,0 +1,171 @@
+"""What an evaluation holds: means, the value of every query, their conditions; saved and loaded whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import ir_measures
+from ir_measures import Measure, Metric
+
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.measures import parse
+from permed_measures.profiles import Profile
+from permed_measures.ranking import ORDERS, Order
+from permed_measures.render.result import Result
+from permed_measures.signature import Conditions, Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from permed_measures.files.values import SavedRun, SavedValues
+    from permed_measures.render.document import Document, Table
+    from permed_measures.signature import Digest
+
+
+def aggregate(measure: Measure, values: Sequence[float]) -> float:
+    """Return the mean over queries, or the sum where that is what the measure asks for (NumRet, NumQ, …)."""
+    aggregator = measure.aggregator()
+    if type(aggregator) is ir_measures.MeanAgg:
+        return math.fsum(values) / len(values) if values else float("nan")
+    for value in values:
+        aggregator.add(value)
+    return float(aggregator.result())
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
+    """What :func:`evaluate` returns: means, values per query, and notes on what the numbers rest on."""
+
+    means: dict[Measure, float]
+    labels: dict[Measure, str]
+    """What each measure is called in a table: the profile's name for it, else the measure as it prints."""
+    notes: list[str]
+    columns: dict[Measure, dict[str, float]]
+    """The value of every query, by measure."""
+    profile: Profile | None = None
+    min_relevance: float | None = None
+    order: Order = "float32"
+    conditions: Conditions | None = field(default=None, compare=False)
+
+    @property
+    def signatures(self) -> dict[Measure, Signature]:
+        """The conditions of every measure's values; see signature.py."""
+        return {} if self.conditions is None else self.conditions.signatures
+
+    @cached_property
+    def values(self) -> list[Metric]:
+        """The value of every query as ir_measures' own tuples, query by query."""
+        query_ids = dict.fromkeys(query_id for column in self.columns.values() for query_id in column)
+        return [
+            Metric(query_id, measure, column[query_id])
+            for query_id in query_ids
+            for measure, column in self.columns.items()
+            if query_id in column
+        ]
+
+    def __getitem__(self, measure: str | Measure) -> float:
+        """Return a mean by measure, by its print, or by the profile's name for it."""
+        for known, mean in self.means.items():
+            if measure in (known, str(known), self.labels[known]):
+                return mean
+        known_names = ", ".join(map(str, self.means))
+        msg = f"{measure} was not evaluated; these were: {known_names}"
+        raise KeyError(msg)
+
+    def to_dict(self, *, by_query: bool = False, notes: bool = False) -> dict[str, Any]:
+        """Return ``{"metrics": {name: mean}, "signatures": …}``, on request with the values per query and the notes."""
+        result: dict[str, Any] = {"metrics": {self.labels[m]: mean for m, mean in self.means.items()}}
+        result["signatures"] = {self.labels[m]: str(signature) for m, signature in self.signatures.items()}
+        if by_query:
+            queries: dict[str, dict[str, float]] = {}
+            for query_id, measure, value in self.values:
+                queries.setdefault(query_id, {})[self.labels[measure]] = value
+            result["queries"] = queries
+        if notes:
+            result["notes"] = list(self.notes)
+        return result
+
+    def to_json(self, *, indent: int | None = 2, by_query: bool = False, notes: bool = False) -> str:
+        """Return :meth:`to_dict` as JSON text."""
+        from permed_measures.render.records import as_json  # noqa: PLC0415  (not needed by those who import)
+
+        return as_json(self.to_dict(by_query=by_query, notes=notes), indent, allow_nan=True)
+
+    def as_table(self) -> Table:
+        """Return the value of every query: query_id, measure, value."""
+        from permed_measures.render.document import Table  # noqa: PLC0415  (not needed by those who import)
+
+        return Table(["query_id", "measure", "value"], [[q, str(measure), value] for q, measure, value in self.values])
+
+    def document(self) -> Document:
+        """Return the means, what their names are, and the notes."""
+        from permed_measures.render.document import Document, Lines, Section, Table  # noqa: PLC0415  (as above)
+
+        names = [f"{label} = {measure}" for measure, label in self.labels.items() if label != str(measure)]
+        means = Table(["measure", "mean"], [[self.labels[m], mean] for m, mean in self.means.items()], below=names)
+        return Document("", "", [Section("", [means]), Section("", [Lines(self.notes, "note: ")])])
+
+    def saved(self, name: str = "run", repeat: int | None = None) -> SavedRun:
+        """Return what a file of saved values holds of it."""
+        from permed_measures.files.values import Column, SavedRun  # noqa: PLC0415  (for those who save)
+
+        missing = next((measure for measure in self.labels if measure not in self.columns), None)
+        if missing is not None or self.conditions is None:
+            msg = f"{missing or 'this evaluation'} has no values by query, so it cannot be saved: ask for them first"
+            raise ParamError(msg)
+        columns = [Column(self.labels[m], self.signatures[m], column) for m, column in self.columns.items()]
+        return SavedRun(name, columns, self.notes, repeat)
+
+    def save(self, path: str | PathLike[str], name: str = "run") -> None:
+        """Write the values of all queries and their conditions; ``name`` is what the run is called there.
+
+        :meth:`load` reads the file, and ``compare`` takes it in place of the run.
+        """
+        from permed_measures.files.values import SavedValues, write  # noqa: PLC0415  (as above)
+
+        saved = self.saved(name)  # first: it says what is missing
+        write(path, SavedValues([saved], {} if self.conditions is None else self.conditions.judged))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], name: str | None = None) -> Evaluation:
+        """Read the evaluation that a file of saved values holds; ``name`` tells which, where it holds several."""
+        from permed_measures.files.values import read  # noqa: PLC0415  (as above)
+
+        saved = read(path)
+        return cls.of_saved(one_run(saved, name, path), saved.judged, path)
+
+    @classmethod
+    def of_saved(cls, run: SavedRun, judged: Mapping[str, Digest], path: str | PathLike[str]) -> Evaluation:
+        """Make an evaluation of saved values."""
+        try:
+            measures = [parse(column.signature.measure) for column in run.columns]
+        except ParamError as error:
+            raise InputError(f"{error}; is the package installed that has it?", path=str(path)) from error
+        orders = {column.signature.order for column in run.columns}
+        if len(set(measures)) < len(measures) or not orders <= set(ORDERS) or len(orders) != 1:
+            msg = f"the measures of {run.name!r} are not different ones by one order of {', '.join(ORDERS)}"
+            raise InputError(msg, path=str(path))
+        columns = dict(zip(measures, run.columns, strict=True))
+        return cls(
+            means={measure: aggregate(measure, list(column.values.values())) for measure, column in columns.items()},
+            labels={measure: column.name for measure, column in columns.items()},
+            notes=list(run.notes),
+            columns={measure: dict(column.values) for measure, column in columns.items()},
+            order=next(order for order in ORDERS if order in orders),
+            conditions=Conditions.known({measure: column.signature for measure, column in columns.items()}, judged),
+        )
+
+
+def one_run(saved: SavedValues, name: str | None, path: str | PathLike[str]) -> SavedRun:
+    """Return the run of that name, or the only one."""
+    names = [run.name for run in saved.runs]
+    found = [run for run in saved.runs if name in (None, run.name)]
+    if len(found) != 1:
+        said = "several runs; name one." if name is None else f"{len(found)} runs called {name!r}."
+        raise InputError(f"the file holds {said}{did_you_mean(name or '', names)}", path=str(path))
+    return found[0]
