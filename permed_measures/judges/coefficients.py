@@ -37,7 +37,7 @@ def coefficients(counts: Floats, first: Floats, second: Floats) -> dict[str, Flo
     grades, place = np.unique(np.concatenate([first, second]), return_inverse=True)
     of_first, of_second = np.split(place.ravel(), 2)
     total = counts.sum(axis=1)
-    by_first, by_second = (counts @ _ones(np.arange(len(first)), column) for column in (of_first, of_second))
+    by_first, by_second = (counts @ _ones(np.arange(len(first)), place, len(grades)) for place in (of_first, of_second))
     pooled = by_first + by_second
     with np.errstate(divide="ignore", invalid="ignore"):
         exact = counts @ (first == second) / total
@@ -69,11 +69,12 @@ def _squares(pooled: Floats, values: Floats) -> Floats:
     """
     total = pooled.sum(axis=1)
     centred = values - ((pooled * values).sum(axis=1) / total)[:, None]
-    return 2 * (pooled * centred**2).sum(axis=1) / (total - 1)
+    found: Floats = 2 * (pooled * centred**2).sum(axis=1) / (total - 1)
+    return found
 
 
-def _ones(rows: Any, columns: Any) -> Any:  # noqa: ANN401  (index arrays; a sparse array of counts)
-    return csr_array((np.ones(len(rows)), (rows, columns)))
+def _ones(rows: Any, columns: Any, width: int) -> Any:  # noqa: ANN401  (index arrays; a sparse array of counts)
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(int(rows.max()) + 1, width))
 
 
 class Counts:
@@ -83,7 +84,7 @@ class Counts:
         grades, cell = np.unique(np.array([first, second], dtype=float), axis=1, return_inverse=True)
         self.first, self.second = grades
         self.names, unit = np.unique(np.array(units, dtype=object).astype(str), return_inverse=True)
-        self.by_unit = _ones(unit.ravel(), cell.ravel())
+        self.by_unit = _ones(unit.ravel(), cell.ravel(), grades.shape[1])
 
     def coefficients(self) -> dict[str, float | None]:
         """Return each coefficient over all units; None where it is undefined."""
@@ -106,6 +107,6 @@ class Counts:
 
 
 def _quantiles(values: Floats, shares: Sequence[float]) -> list[float | None]:
-    if np.isnan(values).any():  # a draw in which nothing could disagree
+    if np.isnan(values).any() or values.min() == values.max():  # nothing could disagree, or nothing ever did
         return [None for _ in shares]
     return [float(value) for value in np.quantile(values, shares)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,13 +13,23 @@ from ir_measures import Measure
 
 from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.inference import DIFFERENCE, VALUE, Estimate, Span, Units, difference_estimate, mean_estimate, units
+from permed_measures.evaluate import evaluate
+from permed_measures.evaluation import Evaluation
+from permed_measures.inference import (
+    DIFFERENCE,
+    VALUE,
+    Estimate,
+    Span,
+    Units,
+    difference_estimate,
+    mean_estimate,
+    units,
+)
 from permed_measures.inference.student import t_quantile, t_tail
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.judges.pairs import Agreement, agreement
 from permed_measures.judges.plots import interval_plot
-from permed_measures.judges.scales import Scale, check_scales, mapped, parse_map
+from permed_measures.judges.scales import Scale, to_scale_of
 from permed_measures.profiles import Profile
 from permed_measures.ranking import Order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
@@ -72,7 +82,9 @@ class CorrectedMean:
     @property
     def gain(self) -> float | None:
         """How much narrower the quoted interval is than that of people alone, as a share."""
-        return None if self.people.low is None or not self.people.width else 1 - self.corrected.width / self.people.width
+        return (
+            None if self.people.low is None or not self.people.width else 1 - self.corrected.width / self.people.width
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -127,13 +139,13 @@ class Corrected(Result):
         what = "difference" if self.is_difference else "measure"
         rows: list[list[Value]] = []
         for measure, mean in self.means.items():
-            three = [
-                Cell(bounds.value, str(bounds), best=best)
-                for bounds, best in ((mean.judge, False), (mean.people, mean.quote == "people"), (mean.corrected, mean.quote == "corrected"))
-            ]
-            rows.append([self.labels[measure], *three, Cell(mean.correlation, number(mean.correlation, 2)), _gained(mean)])
+            three = ((mean.judge, False), (mean.people, bool(mean.why)), (mean.corrected, not mean.why))
+            cells = [Cell(bounds.value, str(bounds), best=best) for bounds, best in three]
+            cells.append(Cell(mean.correlation, number(mean.correlation, 2)))
+            rows.append([self.labels[measure], *cells, _gained(mean)])
         heads = [what, "judge alone", "people alone", "corrected", "correlation", "quote"]
-        below = [f"In brackets: {1 - self.level:.0%} intervals. Correlation: of the judge's and people's values, query by query."]
+        brackets = f"In brackets: {1 - self.level:.0%} intervals."
+        below = [f"{brackets} Correlation: of the judge's values with people's, query by query."]
         means = Section("", [Table(heads, rows, left=1, below=below)])
         notes = Section("", [Lines(self.notes, "note: ")])
         return Document("Corrected for the judge's errors", "", [means, notes, *self.agreement.document().sections])
@@ -182,11 +194,8 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     >>> result["P@1"].judge.value, result["P@1"].people.value, round(result["P@1"].corrected.value, 4)
     (0.5, 0.5, 0.5)
     """
-    judged, by_people = as_qrels(llm), as_qrels(human)
-    if mapping is None:
-        check_scales(by_people, judged, judge_name)
-    else:
-        judged = mapped(judged, parse_map(mapping) if isinstance(mapping, str) else mapping)
+    by_people = as_qrels(human)
+    judged = to_scale_of(by_people, as_qrels(llm), mapping, judge_name)
     asked: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "order": order}
     shared = _shared(judged, by_people)
     values = [
@@ -200,8 +209,8 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     for measure in first.means:
         from_judge, from_people = (_column(evaluations, measure) for evaluations in zip(*values, strict=True))
         span = DIFFERENCE if baseline is not None else _span(measure, from_judge.values())
-        means[measure] = _estimates(from_judge, from_people, span, cluster, alpha)
-    found = agreement(by_people, {judge_name: judged}, mapping=[], cluster=cluster)
+        means[measure] = estimates(from_judge, from_people, span, cluster, alpha)
+    found = agreement(by_people, judged, names=[judge_name], mapping=[], cluster=cluster)
     notes = [*_promises(judged, by_people, shared, found, judge_name), *_kinds(means, first.labels), *first.notes]
     said = "" if cluster is None else str(cluster)
     return Corrected(means, first.labels, notes, found, alpha, said, baseline is not None)
@@ -210,7 +219,8 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
 def _shared(judged: Qrels, by_people: Qrels) -> Qrels:
     shared = {query: grades for query, grades in by_people.items() if query in judged}
     if not shared:
-        raise InputError("no query was judged by both: are the query ids of people and judge written alike?")
+        msg = "no query was judged by both: are the query ids of people and judge written alike?"
+        raise InputError(msg)
     return shared
 
 
@@ -236,35 +246,47 @@ def _span(measure: Measure, values: Iterable[float]) -> Span:
     return Span(low, high) if bounded else Span(min(seen), max(seen), closed=False)
 
 
-def _estimates(
+@dataclass(frozen=True)
+class _Sample:
+    """People's values in their units, and what the values may be."""
+
+    people: Units
+    cluster_of: Callable[[str], str] | None
+    span: Span
+    unit: float
+    """The width of the measure's range."""
+
+
+def estimates(
     from_judge: Mapping[str, float], from_people: Mapping[str, float], span: Span, cluster: Groups | None, alpha: float
 ) -> CorrectedMean:
+    """Return the three estimates of one measure from values per query: the judge's of all, people's of some."""
     pairs = {query: (value, from_judge[query]) for query, value in from_people.items() if query in from_judge}
     cluster_of = None
     if cluster is not None:
         of = {query: name for name, members in grouped(from_judge, cluster).items() for query in members}
         cluster_of = of.__getitem__
-    interval = difference_estimate if span is DIFFERENCE else mean_estimate
-    judge_units = units(from_judge, cluster_of)
-    people_units = units({query: value for query, (value, _) in pairs.items()}, cluster_of)
-    judge, people = (_bounds(interval(sample, span), sample, alpha) for sample in (judge_units, people_units))
+    is_difference = span is DIFFERENCE
+    interval = difference_estimate if is_difference else mean_estimate
+    by_judge = units(from_judge, cluster_of)
+    by_people = units({query: value for query, (value, _) in pairs.items()}, cluster_of)
+    judge, people = (_bounds(interval(sample, span), sample, alpha) for sample in (by_judge, by_people))
     correlation = _correlation(list(pairs.values()))
-    found = Bounds(math.nan, None, None)
-    if len(people_units) >= FEWEST:
-        found = _prediction_powered(pairs, from_judge, people_units, span, cluster_of, alpha)
-    why = ""
-    if len(people_units) < FEWEST:
+    unit = (span.high - span.low) / (2 if is_difference else 1)
+    found = people
+    if len(by_people) < FEWEST:
         why = f"fewer than {FEWEST} {'queries' if cluster is None else 'clusters'} judged by people"
     elif len(pairs) == len(from_judge):
         why = "people judged every query"
-    elif correlation is None or _is_noise(correlation, len(people_units)):
+    elif correlation is None or _is_noise(correlation, len(by_people)):
         why = "the judge's values follow people's no better than noise"
-    elif found.width >= people.width:
-        why = "the correction is no narrower"
+    else:
+        found = _prediction_powered(pairs, from_judge, _Sample(by_people, cluster_of, span, unit), alpha)
+        why = "the correction is no narrower" if found.width >= people.width else ""
     quote: Source = "people" if why else "corrected"
-    is_whole = people_units.whole and judge_units.whole
     final = people if why else found
-    return CorrectedMean(judge, people, final, quote, why, correlation, len(from_judge), len(pairs), is_whole)
+    whole = by_people.whole and by_judge.whole
+    return CorrectedMean(judge, people, final, quote, why, correlation, len(from_judge), len(pairs), whole)
 
 
 def _bounds(found: Estimate | None, sample: Units, alpha: float) -> Bounds:
@@ -295,45 +317,43 @@ def _is_noise(correlation: float, num: int) -> bool:
     return t_tail(correlation * math.sqrt(free / (1 - correlation**2)), free) >= 0.05  # noqa: PLR2004  (5%)
 
 
-def _prediction_powered(  # noqa: PLR0913  (what the formula is made of)
-    pairs: Mapping[str, tuple[float, float]],
-    from_judge: Mapping[str, float],
-    people: Units,
-    span: Span,
-    cluster_of: Any,  # noqa: ANN401  (a function of a query id, or None)
-    alpha: float,
+def _prediction_powered(
+    pairs: Mapping[str, tuple[float, float]], from_judge: Mapping[str, float], sample: _Sample, alpha: float
 ) -> Bounds:
-    """Return the corrected mean: with one query per unit exactly the formula of the docs, else with clusters' sums."""
+    """Return the corrected mean; with clusters the squares are those of their sums, at their mean size."""
     human, judge = zip(*pairs.values(), strict=True)
     spread = _moment(judge, judge)
     weight = _moment(human, judge) / spread if spread else 0.0
     rest = {query: value - weight * said for query, (value, said) in pairs.items()}
-    num, everything, num_units = len(rest), len(from_judge), len(people)
-    mean_rest, mean_human = math.fsum(rest.values()) / num, math.fsum(human) / num
-    value = weight * math.fsum(from_judge.values()) / everything + mean_rest
-    size = num / num_units
-    wide = span.high - span.low
-    is_whole = people.whole and all(float(said).is_integer() for said in judge)
-    pseudo = (wide if is_whole else wide / 2) * size
-    apart = [
-        math.fsum((total - length * mean) ** 2 for total, length in zip(sample.sums, sample.sizes or [1] * num, strict=True))
-        for sample, mean in ((units(rest, cluster_of), mean_rest), (people, mean_human))
-    ]
-    of_rest = (apart[0] + 2 * pseudo**2) / (size**2 * num_units * (num_units + 2))
-    of_queries = (apart[1] + (wide * size) ** 2 / 2) / (size * (num_units + 1) * everything)
-    error = math.sqrt((1 - num / everything) * of_rest + of_queries)
-    freedom = num_units if people.sizes is None else num**2 / math.fsum(n * n for n in people.sizes)
-    reach = t_quantile(1 - alpha / 2, freedom) * error
-    low, high = value - reach, value + reach
+    num, everything, num_units = len(rest), len(from_judge), len(sample.people)
+    value = weight * math.fsum(from_judge.values()) / everything + math.fsum(rest.values()) / num
+    size, unit = num / num_units, sample.unit
+    is_whole = sample.people.whole and all(float(said).is_integer() for said in judge)
+    pseudo = (unit if is_whole else unit / 2) * size
+    of_rest = _squares(units(rest, sample.cluster_of)) + 2 * pseudo**2
+    of_people = _squares(sample.people) + (unit * size) ** 2 / 2
+    variance = (1 - num / everything) * of_rest / (size**2 * num_units * (num_units + 2))
+    variance += of_people / (size * (num_units + 1) * everything)
+    freedom = num_units if sample.people.sizes is None else num**2 / math.fsum(n * n for n in sample.people.sizes)
+    reach = t_quantile(1 - alpha / 2, freedom) * math.sqrt(variance)
+    low, high, span = value - reach, value + reach, sample.span
     return Bounds(value, max(low, span.low), min(high, span.high)) if span.closed else Bounds(value, low, high)
+
+
+def _squares(sample: Units) -> float:
+    """Return the sum of the squares of the units' sums, each without its share of the mean."""
+    mean = math.fsum(sample.sums) / sample.queries
+    sizes = sample.sizes or [1] * len(sample)
+    return math.fsum((total - size * mean) ** 2 for total, size in zip(sample.sums, sizes, strict=True))
 
 
 def _promises(judged: Qrels, by_people: Qrels, shared: Qrels, found: Agreement, name: str) -> list[str]:
     """Return what the numbers rest on beside the data."""
-    said = [
+    promise = (
         f"people judged {queries(len(shared))} of the {len(judged):,} that {name} judged; the correction is right only "
         "if these were drawn at random (permed-measures judges --sample) and judged to the same depth"
-    ]
+    )
+    said = [promise]
     if len(by_people) > len(shared):
         said.append(f"{queries(len(by_people) - len(shared))} of people's are not among the judge's, and do not count")
     only = found.pairs[name].only_judge

@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir_measures import Measure
 
 from permed_measures.comparison.groups import Groups, group_label, grouped
-from permed_measures.errors import InputError, ParamError, require
+from permed_measures.errors import InputError, ParamError
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.judges.plots import STYLE, heat_map
-from permed_measures.judges.scales import Scale, check_scales, mapped, parse_map
+from permed_measures.judges.scales import Scale, range_of, ranges, to_scale_of
 from permed_measures.judges.systems import SystemOrders, system_orders
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.result import Result
-from permed_measures.render.words import number, queries, signed
+from permed_measures.render.words import number, queries
+
+if TYPE_CHECKING:
+    from permed_measures.judges.coefficients import Counts
 
 DRAWS = 2000
 """How often queries are drawn for the interval of a coefficient."""
-_MOST_COLUMNS = 11
-"""A confusion table with more grades than these has ranges of grades."""
 
 
-class Disagreement(NamedTuple):
-    """A document that the two graded far apart."""
+class GradedTwice(NamedTuple):
+    """A document with both grades."""
 
     query_id: str
     doc_id: str
@@ -59,7 +60,7 @@ class Pairwise:
     """How many documents have (people's grade, the judge's)."""
     coefficients: dict[str, Coefficient]
     groups: dict[str, dict[str, float | None]]
-    worst: tuple[Disagreement, ...]
+    worst: tuple[GradedTwice, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -118,7 +119,9 @@ class Agreement(Result):
             [said, *(Cell(pair.coefficients[name].value, str(pair.coefficients[name])) for pair in self.pairs.values())]
             for name, said in NAMES.items()
         ]
-        below = [f"In brackets: {1 - self.level:.0%} intervals, drawing queries again. Over-rating: judge minus people."]
+        below = [
+            f"In brackets: {1 - self.level:.0%} intervals, drawing queries again. Over-rating: judge minus people."
+        ]
         sections = [Section("", [Table(["agreement with people", *self.pairs], rows, left=1, below=below)])]
         for name, pair in self.pairs.items():
             sections.append(Section(f"People and {name}", [_confusion(name, pair), *self._more(name, pair)]))
@@ -129,7 +132,10 @@ class Agreement(Result):
     def page(self) -> Document:
         """Return the document with a heat map of each confusion."""
         document = self.document()
-        maps = [Section(f"People and {name}", [heat_map(pair.confusion, name)], on="page") for name, pair in self.pairs.items()]
+        maps = [
+            Section(f"People and {name}", [heat_map(pair.confusion, name)], on="page")
+            for name, pair in self.pairs.items()
+        ]
         first, *rest = document.sections
         return Document(document.title, "", [first, *maps, *rest], style=STYLE)
 
@@ -141,12 +147,12 @@ class Agreement(Result):
             rows: list[list[Value]] = [[group, *(found[key] for key in keys)] for group, found in pair.groups.items()]
             blocks.append(Table(heads, rows, title=f"{name} by {self.grouped_by}", left=1))
         if pair.worst:
-            told = [[d.query_id, d.doc_id, d.people, d.judge, *self._told(d)] for d in pair.worst]
+            told: list[list[Value]] = [[d.query_id, d.doc_id, d.people, d.judge, *self._told(d)] for d in pair.worst]
             heads = ["query", "document", "people", name, *(["texts"] if self.texts else [])]
             blocks.append(Table(heads, told, title="The worst disagreements", left=2))
         return blocks
 
-    def _told(self, found: Disagreement) -> list[str]:
+    def _told(self, found: GradedTwice) -> list[str]:
         if not self.texts:
             return []
         return [" / ".join(self.texts.get(name, "") for name in (found.query_id, found.doc_id))]
@@ -155,12 +161,12 @@ class Agreement(Result):
 def _confusion(name: str, pair: Pairwise) -> Table:
     """Return a row per grade of people's and a column per grade of the judge's, or per range where there are many."""
     edges = ranges([judge for _, judge in pair.confusion])
-    rows = []
+    rows: list[list[Value]] = []
     for grade in sorted({people for people, _ in pair.confusion}):
         inside: Counter[str] = Counter()
         for (people, judge), documents in pair.confusion.items():
             if people == grade:
-                inside[_range_of(judge, edges)] += documents
+                inside[range_of(judge, edges)] += documents
         rows.append([f"{grade:g}", *(inside[edge] for edge in edges)])
     counted = (
         f"{pair.both:,} documents of {queries(pair.num_queries)} judged by both; in these queries {pair.only_people:,} "
@@ -169,31 +175,10 @@ def _confusion(name: str, pair: Pairwise) -> Table:
     return Table([f"people \\ {name}", *edges], rows, left=1, below=[counted])
 
 
-def ranges(grades: Iterable[float]) -> dict[str, tuple[float, float]]:
-    """Return the columns of a confusion table by what is above them: each grade, or ten ranges where they are many.
-
-    >>> list(ranges([0, 1, 2]))
-    ['0', '1', '2']
-    >>> list(ranges(x / 10 for x in range(101)))[::9]
-    ['0 to <1', '9 to 10']
-    """
-    known = sorted(set(grades))
-    if len(known) <= _MOST_COLUMNS:
-        return {f"{grade:g}": (grade, grade) for grade in known}
-    low, step = known[0], (known[-1] - known[0]) / 10
-    ends = [low + step * place for place in range(10)] + [known[-1]]
-    inner = {f"{a:g} to <{b:g}": (a, b) for a, b in zip(ends[:-2], ends[1:-1], strict=True)}
-    return {**inner, f"{ends[-2]:g} to {ends[-1]:g}": (ends[-2], ends[-1])}
-
-
-def _range_of(grade: float, edges: Mapping[str, tuple[float, float]]) -> str:
-    return [name for name, (low, _) in edges.items() if grade >= low][-1]
-
-
 def agreement(  # noqa: PLR0913  (people, judges, and what to look at; the rest by name)
     human: QrelsLike,
-    judges: QrelsLike | Mapping[str, QrelsLike],
-    *,
+    *judges: QrelsLike,
+    names: Sequence[str] | None = None,
     mapping: str | Scale | Mapping[str, str | Scale] | None = None,
     runs: Mapping[str, RunLike] | None = None,
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
@@ -204,32 +189,35 @@ def agreement(  # noqa: PLR0913  (people, judges, and what to look at; the rest 
     worst: int = 10,
     texts: Mapping[str, str] | None = None,
 ) -> Agreement:
-    """Compare people's grades with those of one judge, or of several by name, on the documents that both judged.
+    """Compare people's grades with those of one or more judges, on the documents that both judged.
 
-    ``mapping`` says how a judge's grades become people's where the scales differ ('4:1,8:2', by the judge's name where
-    there are several); grades that look like two scales are an error without it. Intervals draw queries, or clusters,
-    again. With ``runs`` it also says whether the judges order these systems alike.
+    ``mapping`` says how a judge's grades become people's where the scales differ: '4:1,8:2' for all, or by the judge's
+    name; grades that look like two scales are an error without it. Intervals draw queries (or clusters) again. With
+    ``runs``, {name: run}, it also says whether the judges order these systems alike. ``texts`` are shown, by id, with
+    the ``worst`` disagreements.
 
     >>> found = agreement({"q": {"a": 2, "b": 0}}, {"q": {"a": 2, "b": 1, "c": 1}})["judge"]
     >>> found.both, found.only_judge, found.coefficients["over_rating"].value
     (2, 1, 0.5)
     """
-    require("scipy", extra="cli")
+    if not judges:
+        msg = "nobody to compare people with: give the qrels of a judge"
+        raise ParamError(msg)
     if not 0 < alpha < 1:
         raise ParamError(f"alpha={alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
     people = as_qrels(human)
-    named = {name: as_qrels(qrels) for name, qrels in _by_name(judges).items()}
+    named = dict(zip(_names(judges, names), map(as_qrels, judges), strict=True))
     maps = mapping if isinstance(mapping, Mapping) else dict.fromkeys(named, mapping)
-    unknown = [name for name in maps if name not in named]
-    if unknown:
-        raise ParamError(f"mapping for {unknown[0]!r}: the judges are {', '.join(map(repr, named))}")
+    for name in maps:
+        if name not in named:
+            raise ParamError(f"mapping for {name!r}: the judges are {', '.join(map(repr, named))}")
     for name, qrels in named.items():
-        scale = maps.get(name)
-        if scale is None:
-            check_scales(people, qrels, name)
-        else:
-            named[name] = mapped(qrels, parse_map(scale) if isinstance(scale, str) else scale)
-    pairs = {name: _pairwise(people, qrels, name, group, cluster, alpha, seed, worst) for name, qrels in named.items()}
+        named[name] = to_scale_of(people, qrels, maps.get(name), name)
+    pairs = {}
+    for name, qrels in named.items():
+        found = _both(people, qrels, name)
+        values = _coefficients(found, cluster, alpha, seed)
+        pairs[name] = _pairwise(people, qrels, found, values, group, worst)
     systems = None if not runs else system_orders(people, named, runs, measures, cluster=cluster, alpha=alpha)
     notes = [
         f"{name}: only {queries(pair.num_queries)} of both; intervals from so few are rough"
@@ -240,60 +228,66 @@ def agreement(  # noqa: PLR0913  (people, judges, and what to look at; the rest 
     return Agreement(pairs, systems, notes, alpha, label, texts or {})
 
 
-def _by_name(judges: Any) -> Mapping[str, Any]:  # noqa: ANN401  (qrels, or qrels by name)
-    """Tell {judge: qrels} from qrels: the values of the latter hold no mappings, frames or paths below a query."""
-    if isinstance(judges, Mapping) and judges:
-        inside = next(iter(judges.values()))
-        deeper = next(iter(inside.values()), None) if isinstance(inside, Mapping) else None
-        if not isinstance(inside, (Mapping, Sequence, set, frozenset)) or isinstance(inside, str) or isinstance(deeper, Mapping):
-            return judges
-    return {"judge": judges}
+def _names(judges: Sequence[QrelsLike], names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return ["judge"] if len(judges) == 1 else [f"judge {place}" for place in range(1, len(judges) + 1)]
+    if len(set(names)) != len(judges):
+        raise ParamError(f"names={list(names)!r}: {len(judges)} judges need as many names, each its own")
+    return list(names)
 
 
-def _pairwise(  # noqa: PLR0913  (what agreement was asked for)
-    people: Qrels,
-    judge: Qrels,
-    name: str,
-    group: Groups | None,
-    cluster: Groups | None,
-    alpha: float,
-    seed: int,
-    worst: int,
-) -> Pairwise:
-    from permed_measures.judges.coefficients import Counts  # noqa: PLC0415  (numpy is loaded with it)
-
-    shared = [query for query in people if query in judge]
+def _both(people: Qrels, judge: Qrels, name: str) -> list[GradedTwice]:
     found = [
-        Disagreement(query, doc, grade, judge[query][doc])
-        for query in shared
-        for doc, grade in people[query].items()
+        GradedTwice(query, doc, grade, judge[query][doc])
+        for query, grades in people.items()
+        if query in judge
+        for doc, grade in grades.items()
         if doc in judge[query]
     ]
     if not found:
         raise InputError(f"people and {name} judged no document in common: are query and document ids written alike?")
-    unit_of = dict(zip(shared, shared, strict=True))
-    if cluster is not None:
-        unit_of = {query: unit for unit, members in grouped(shared, cluster).items() for query in members}
-    counts = _counts(Counts, found, unit_of)
+    return found
+
+
+def _coefficients(
+    found: Sequence[GradedTwice], cluster: Groups | None, alpha: float, seed: int
+) -> dict[str, Coefficient]:
+    queries = dict.fromkeys(item.query_id for item in found)
+    members = {query: [query] for query in queries} if cluster is None else grouped(queries, cluster)
+    counts = _counts(found, {query: unit for unit, inside in members.items() for query in inside})
     bounds = counts.drawn(draws=DRAWS, seed=seed, shares=(alpha / 2, 1 - alpha / 2))
-    values = {key: Coefficient(value, *bounds[key]) for key, value in counts.coefficients().items()}
+    return {key: Coefficient(value, *bounds[key]) for key, value in counts.coefficients().items()}
+
+
+def _counts(found: Sequence[GradedTwice], unit_of: Mapping[str, str]) -> Counts:
+    from permed_measures.judges.coefficients import Counts  # noqa: PLC0415  (numpy is loaded with it)
+
+    return Counts([unit_of[d.query_id] for d in found], [d.people for d in found], [d.judge for d in found])
+
+
+def _pairwise(  # noqa: PLR0913, PLR0917  (what both judged, and what was asked of it)
+    people: Qrels,
+    judge: Qrels,
+    found: Sequence[GradedTwice],
+    coefficients: dict[str, Coefficient],
+    group: Groups | None,
+    worst: int,
+) -> Pairwise:
+    shared = {query: query for query in people if query in judge}
     by_group = {}
     for label, members in ({} if group is None else grouped(shared, group)).items():
-        inside = [item for item in found if item.query_id in set(members)]
+        wanted = set(members)
+        inside = [item for item in found if item.query_id in wanted]
         if inside:
-            by_group[label] = {"documents": len(inside), **_counts(Counts, inside, unit_of).coefficients()}
-    far = sorted((d for d in found if d.people != d.judge), key=lambda d: (-abs(d.people - d.judge), d.query_id, d.doc_id))
+            by_group[label] = {"documents": len(inside), **_counts(inside, shared).coefficients()}
+    apart = [item for item in found if item.people != item.judge]
     return Pairwise(
         both=len(found),
         only_people=sum(len(people[query]) for query in shared) - len(found),
         only_judge=sum(len(judge[query]) for query in shared) - len(found),
-        num_queries=len({d.query_id for d in found}),
-        confusion=dict(Counter((d.people, d.judge) for d in found)),
-        coefficients=values,
+        num_queries=len({item.query_id for item in found}),
+        confusion=dict(Counter((item.people, item.judge) for item in found)),
+        coefficients=coefficients,
         groups=by_group,
-        worst=tuple(far[:worst]),
+        worst=tuple(sorted(apart, key=lambda d: (-abs(d.people - d.judge), d.query_id, d.doc_id))[:worst]),
     )
-
-
-def _counts(counts: Any, found: Sequence[Disagreement], unit_of: Mapping[str, str]) -> Any:  # noqa: ANN401  (a Counts)
-    return counts([unit_of[d.query_id] for d in found], [d.people for d in found], [d.judge for d in found])
