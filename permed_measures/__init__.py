@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from permed_measures.hosts.ranx import install as install_ranx
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
+    from permed_measures.judges import Corrected, corrected
     from permed_measures.measures.exports import *  # noqa: F403  (every measure: python -m compat.table --write)
     from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
     from permed_measures.verification import Verification, verify
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "PROFILES",
     "Comparison",
+    "Corrected",
     "Evaluation",
     "Explanation",
     "Gate",
@@ -55,6 +57,7 @@ __all__ = [
     "Verification",
     "compare",
     "compiled",
+    "corrected",
     "define",
     "evaluate",
     "evaluate_tables",
@@ -85,12 +88,14 @@ globals().update(EXPORTED)
 
 _LATER = {
     "Comparison": "comparison.Comparison",
+    "Corrected": "judges.Corrected",
     "Explanation": "explanation.Explanation",
     "Gate": "gating.Gate",
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
     "TableFacts": "tables.TableFacts",
     "Verification": "verification.Verification",
     "compare": "comparison.compare",
+    "corrected": "judges.corrected",
     "evaluate_tables": "tables.evaluate_tables",
     "explain": "explanation.explain",
     "gate": "gating.gate",

@@ -18,7 +18,7 @@ LAYERS = (
     ("files", "inputs", "profiles", "signature"),
     ("delegate", "providers", "evaluate", "notes", "tables"),
     ("hosts",),
-    ("comparison", "verification", "explanation", "ltr", "serving"),
+    ("comparison", "verification", "explanation", "judges", "ltr", "serving"),
     ("gating",),
     ("cli",),
 )

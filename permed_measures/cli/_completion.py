@@ -29,8 +29,6 @@ _FILE, _PROFILE, _MEASURE, _GROUP = (
 _BY_METAVAR = {
     **dict.fromkeys(("FILE", "OLD_LOG", "QRELS", "RUN", "RUN|FILE", "RUN [RUN …]"), _FILE),
     "jsonl|csv|parquet|FILE.toml": _FILE,
-        ("FILE", "OLD_LOG", "jsonl|csv|parquet|FILE.toml", "QRELS", "RUN", "RUN|FILE", "RUN [RUN …]"), _FILE
-    ),
     **dict.fromkeys(("NAME|FILE.toml", "[NAME|FILE.toml]"), _PROFILE),
     **dict.fromkeys(("MEASURES", "[MEASURE]", "CONDITIONS", "X|MEASURE=X"), _MEASURE),
     **dict.fromkeys(("turn|conversation|REGEX|FILE", "conversation|REGEX|FILE"), _GROUP),
