@@ -12,17 +12,17 @@ import click
 
 from permed_measures.cli import verdict_shown
 from permed_measures.cli._formats import form_for, format_options, order_option, qrels_in, report_options, run_in
-from permed_measures.comparison import CORRECTIONS, run_name
+from permed_measures.comparison import CORRECTIONS
 from permed_measures.comparison.groups import read_pairs
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.exits import say
 from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.values import is_saved
-from permed_measures.gating import REMOVED, Gate, Rules, gate, read_serving
+from permed_measures.gating import REMOVED, Gate, Rules, gate
 from permed_measures.gating.checks import UNDECIDED
 from permed_measures.gating.ci import add_summary, annotation, commands, markdown, markdown_error, on_github
 from permed_measures.gating.junit import junit, junit_error
-from permed_measures.gating.settings import NAME, find, load, max_drops
+from permed_measures.gating.settings import NAME, arguments, find, load, max_drops
 from permed_measures.profiles import QUERY_SETS
 
 _GROUPS = "turn|conversation|REGEX|FILE"
@@ -170,21 +170,7 @@ def _settings(options: dict[str, Any], *, init: bool) -> dict[str, Any]:
 
 
 def _arguments(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of gate()."""
-    known = dict(settings)
-    qrels_form, run_form = known.pop("qrels_format", None), known.pop("run_format", None)
-    baseline = known.get("baseline")
-    known["run_name"] = run_name(known["run"], known["run"])
-    known["qrels"] = qrels_in(known["qrels"], qrels_form)
-    known["run"] = run_in(known["run"], run_form)
-    if baseline is not None:
-        if not Path(baseline).exists():
-            msg = "the baseline is not there; permed-measures gate --accept writes it from a run that is good enough"
-            raise InputError(msg, path=baseline)
-        known["baseline"] = baseline if is_saved(baseline) else run_in(baseline, run_form)
-    if "serving" in known:
-        known["serving"] = read_serving(known["serving"])
-    return {**known, "tell": lambda said: print_note(f"WARNING: {said}")}
+    return {**arguments(settings, qrels_in, run_in), "tell": lambda said: print_note(f"WARNING: {said}")}
 
 
 def _summarise(result: Gate, how: dict[str, Any]) -> None:
