@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -93,8 +93,13 @@ class Input:
         named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
         return ask(conditions, self.known, serving, allow_skipped=True, margins=named)
 
-    def evaluated(self, asked: Asked, tell: Callable[[Sequence[str]], None]) -> Evaluated | None:
-        """Evaluate the run and the baseline; ``tell`` is called with the query ids before."""
+    def evaluated(
+        self, asked: Asked, tell: Callable[[Sequence[str]], None], dropping: Collection[Measure] | None = None
+    ) -> Evaluated | None:
+        """Evaluate the run and the baseline; ``tell`` is called with the query ids before.
+
+        ``dropping`` has the measures that a file of accepted values must have; all, when not given.
+        """
         if not asked.entries:
             return None
         qrels = as_qrels(self.qrels, subtopics=True)
@@ -118,8 +123,9 @@ class Input:
         found = Evaluated(values(source), Rankings(source, self.order))
         if self.baseline is None:
             return found
+        wanted = found.run.columns if dropping is None else dropping
         if isinstance(self.baseline, (str, PathLike)) and is_saved(self.baseline):
-            return replace(found, baseline=Baseline.load(self.baseline, found.run))
+            return replace(found, baseline=Baseline.load(self.baseline, found.run, wanted))
         other = _once(self.baseline)
         return replace(found, baseline=Baseline(values(other), Rankings(other, self.order)))
 
@@ -146,7 +152,8 @@ class Job:
         """Evaluate, check, and say what was found."""
         if self.correction not in CORRECTIONS:
             raise ParamError(f"correction={self.correction!r} is not allowed; give one of {', '.join(CORRECTIONS)}")
-        found = self.given.evaluated(self.asked, lambda query_ids: self._warn(query_ids, tell))
+        dropping = [] if self.given.baseline is None else self._dropping().values()
+        found = self.given.evaluated(self.asked, lambda query_ids: self._warn(query_ids, tell), list(dropping))
         checks: list[Check] = []
         notes: list[str] = []
         changes: dict[str, dict[str, tuple[float, float]]] = {}
@@ -290,8 +297,11 @@ def _passes_undecided(check: Check) -> bool:
 def _changes(found: Evaluated) -> tuple[dict[str, dict[str, tuple[float, float]]], dict[str, int]]:
     changes: dict[str, dict[str, tuple[float, float]]] = {}
     unchanged = {}
-    for measure, label in found.run.labels.items() if found.baseline is not None else ():
-        before, after = found.baseline.values.columns[measure], found.run.columns[measure]  # type: ignore[union-attr]  # has one
+    old = {} if found.baseline is None else found.baseline.values.columns
+    for measure, label in found.run.labels.items():
+        if measure not in old:
+            continue
+        before, after = old[measure], found.run.columns[measure]
         moved = differences(before, after)
         changes[label] = {q: (before[q], after[q]) for q, change in moved.items() if change}
         unchanged[label] = len(moved) - len(changes[label])
