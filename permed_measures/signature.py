@@ -216,7 +216,7 @@ def _of_measures(one: str, other: str) -> list[str]:
         return [f"measure: {one} → {other}"]
     if _family(before) != _family(after):
         return [f"measure: {one} → {other}"]
-    first, second = _choices(before), _choices(after)
+    first, second = choices(before), choices(after)
     names = dict.fromkeys([*first, *second])
     pairs = ((name, first.get(name, "none"), second.get(name, "none")) for name in names)
     return [f"{name}: {before} → {after}" for name, before, after in pairs if before != after]
@@ -228,7 +228,7 @@ def _family(measure: Measure) -> tuple[str, ...]:
     return (measure.NAME,) if reads is None or not reads.axes else (reads.family, *reads.axes)
 
 
-def _choices(measure: Measure) -> dict[str, Any]:
+def choices(measure: Measure) -> dict[str, Any]:
     """Return everything that a measure chooses: what all of its name do, and its parameters that say something."""
     known = declared(measure)
     if known is None:
