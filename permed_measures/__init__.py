@@ -22,6 +22,7 @@ from permed_measures.ranking import Ranking, rank, rank_list
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
+    from permed_measures.comparison.experiment import Experiment, experiment
     from permed_measures.explanation import Explanation, explain
     from permed_measures.files import read_qrels, read_run
     from permed_measures.gating import Gate, gate
@@ -41,6 +42,7 @@ __all__ = [
     "PROFILES",
     "Comparison",
     "Evaluation",
+    "Experiment",
     "Explanation",
     "Gate",
     "HostError",
@@ -57,6 +59,7 @@ __all__ = [
     "define",
     "evaluate",
     "evaluate_tables",
+    "experiment",
     "explain",
     "gate",
     "inspect_tables",
@@ -84,6 +87,7 @@ globals().update(EXPORTED)
 
 _LATER = {
     "Comparison": "comparison.Comparison",
+    "Experiment": "comparison.experiment.Experiment",
     "Explanation": "explanation.Explanation",
     "Gate": "gating.Gate",
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
@@ -91,6 +95,7 @@ _LATER = {
     "Verification": "verification.Verification",
     "compare": "comparison.compare",
     "evaluate_tables": "tables.evaluate_tables",
+    "experiment": "comparison.experiment.experiment",
     "explain": "explanation.explain",
     "gate": "gating.gate",
     "inspect_tables": "tables.inspect_tables",

@@ -143,7 +143,8 @@ class Comparison(Result):
         """Read what :meth:`save` wrote; P-imp alone, which looks at rankings, is not there."""
         from permed_measures.comparison.saved import load  # noqa: PLC0415  (as above)
 
-        return load(path)
+        found, _ = load(path)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""

@@ -50,6 +50,8 @@ class Mean:
     value: float | None
     interval: Interval | None
     queries: int
+    estimate: Estimate | None = None
+    """What the interval is made of."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class Change:
     estimate: Estimate | None
     equivalent: bool | None
     """Whether the 90% interval (k = 2) lies within the margin; None without one."""
+    shown: Estimate | None
+    """What the interval is made of; the estimate before is not widened."""
     rare: bool
     """Whether a few units carry most of the change, all of one sign: no interval is safe then."""
     p: float | None = None
@@ -176,7 +180,7 @@ class Values:
     def _mean(self, column: Mapping[str, float], span: Span, extra: float) -> Mean:
         found = inference.mean_estimate(inference.units(column, self.settings.clusters), span, extra=extra)
         interval = None if found is None else found.interval(self.settings.alpha)
-        return Mean(_mean(column.values()), interval, len(column))
+        return Mean(_mean(column.values()), interval, len(column), found)
 
     def _change(
         self, before: Mapping[str, float], after: Mapping[str, float], span: Span, extra: float
@@ -215,6 +219,7 @@ class Values:
             equivalent=None
             if settings.margin is None
             else inference.equivalent(sample, settings.margin, wide, extra=extra),
+            shown=shown,
             rare=inference.one_sided_few(sample),
             p=p_values["randomization" if decided_by == "sign flips" else decided_by],
         )
