@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import permed_measures
-from permed_measures import compare, evaluate, explain, gate, verify
+from permed_measures import compare, evaluate, explain, gate, plan, verify
 from permed_measures.render.result import FORMATS, Result
 from permed_measures.verification.references import REFERENCES
 
@@ -59,6 +59,7 @@ def _samples():
 
 RESULTS = {
     "Evaluation": lambda: evaluate(QRELS, RUN, MEASURES),
+    "Plan": lambda: plan(sd=0.2, difference=0.02),
     "Comparison": lambda: compare(QRELS, RUN, {"other": OTHER}, "P@1 RR AP nDCG R@2"),
     "Gate": lambda: gate(QRELS, RUN, ["RR>=0.5", "P@1>=2"]),
     "Explanation": lambda: explain(QRELS, RUN, about="map@10"),
