@@ -23,6 +23,7 @@ from permed_measures.ranking import Ranking, rank, rank_list
 if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
     from permed_measures.comparison.experiment import Experiment, experiment
+    from permed_measures.comparison.planning import plan
     from permed_measures.explanation import Explanation, explain
     from permed_measures.files import read_qrels, read_run
     from permed_measures.gating import Gate, gate
@@ -67,6 +68,7 @@ __all__ = [
     "install_ranx",
     "load_profile",
     "parse",
+    "plan",
     "rank",
     "rank_list",
     "ranx_qrels",
@@ -103,6 +105,7 @@ _LATER = {
     "install_ranx": "hosts.ranx.install",
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
+    "plan": "comparison.planning.plan",
     "read_qrels": "files.read_qrels",
     "read_run": "files.read_run",
     "supported_measures": "hosts.pytrec_eval.supported_measures",

@@ -27,6 +27,7 @@ from permed_measures.comparison.changes import (
     judge,
 )
 from permed_measures.comparison.clusters import cluster_notes, clusters
+from permed_measures.comparison.columns import all_ids
 from permed_measures.comparison.groups import Groups, group_label, grouped
 from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
@@ -246,7 +247,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
             for run, evaluation in systems.evaluations(name):
                 arms.add(name, run, evaluation, repeated=systems.several(name))
     step("deciding", 0.8)
-    present = list(dict.fromkeys(query_id for column in arms.values.values() for query_id in column))
+    present = all_ids(arms.values.values())
     units = None if cluster is None else clusters(present, cluster)
     settings = Settings(test, correction, alpha, seed, margin, units)
     values = Values(names, arms.values, settings, arms.repeats)
