@@ -6,7 +6,7 @@ import click
 
 from permed_measures.cli._formats import form_for, report_options
 from permed_measures.comparison.experiment import run_plan
-from permed_measures.comparison.experiment_file import read_plan
+from permed_measures.comparison.experiment.plan import read_plan
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.render.progress import progress
 from permed_measures.render.result import FORMATS, Format

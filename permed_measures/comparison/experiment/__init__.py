@@ -19,7 +19,7 @@ from ir_measures import Measure
 
 from permed_measures import inference
 from permed_measures.comparison import Comparison, compare
-from permed_measures.comparison.experiment_file import DataSet, ExperimentPlan, read_plan
+from permed_measures.comparison.experiment.plan import DataSet, ExperimentPlan, read_plan
 from permed_measures.comparison.saved import load as load_comparison
 from permed_measures.comparison.saved import save as save_comparison
 from permed_measures.errors import InputError
@@ -100,25 +100,25 @@ class Experiment(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
-        from permed_measures.comparison.report.experiment import as_dict  # noqa: PLC0415  (for those who read it)
+        from permed_measures.comparison.experiment.report import as_dict  # noqa: PLC0415  (for those who read it)
 
         return as_dict(self)
 
     def as_table(self) -> Table:
         """Return one row per data set, measure and system, then those over all sets."""
-        from permed_measures.comparison.report.experiment import as_table  # noqa: PLC0415  (as above)
+        from permed_measures.comparison.experiment.report import as_table  # noqa: PLC0415  (as above)
 
         return as_table(self)
 
     def document(self) -> Document:
         """Return the means over the sets, a table per set, and how alike they order the systems."""
-        from permed_measures.comparison.report.experiment import document  # noqa: PLC0415  (as above)
+        from permed_measures.comparison.experiment.report import document  # noqa: PLC0415  (as above)
 
         return document(self)
 
     def page(self) -> Document:
         """Return the page, with what can be concluded on each set, and plots."""
-        from permed_measures.comparison.report.experiment import page  # noqa: PLC0415  (as above)
+        from permed_measures.comparison.experiment.report import page  # noqa: PLC0415  (as above)
 
         return page(self)
 
