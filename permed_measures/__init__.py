@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import permed_measures.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import evaluate
-from permed_measures.evaluation import Evaluation
+from permed_measures.evaluate.evaluation import Evaluation
 from permed_measures.hosts.ir_measures import register
 from permed_measures.measures import EXPORTED, HostName, Param, RankingMeasure, define, parse, plugins
 from permed_measures.profiles import PROFILES, load_profile
@@ -22,6 +22,8 @@ from permed_measures.ranking import Ranking, rank, rank_list
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
+    from permed_measures.comparison.experiment import Experiment, experiment
+    from permed_measures.comparison.planning import plan
     from permed_measures.explanation import Explanation, explain
     from permed_measures.files import read_qrels, read_run
     from permed_measures.gating import Gate, gate
@@ -41,6 +43,7 @@ __all__ = [
     "PROFILES",
     "Comparison",
     "Evaluation",
+    "Experiment",
     "Explanation",
     "Gate",
     "HostError",
@@ -57,6 +60,7 @@ __all__ = [
     "define",
     "evaluate",
     "evaluate_tables",
+    "experiment",
     "explain",
     "gate",
     "inspect_tables",
@@ -64,6 +68,7 @@ __all__ = [
     "install_ranx",
     "load_profile",
     "parse",
+    "plan",
     "rank",
     "rank_list",
     "ranx_qrels",
@@ -84,6 +89,7 @@ globals().update(EXPORTED)
 
 _LATER = {
     "Comparison": "comparison.Comparison",
+    "Experiment": "comparison.experiment.Experiment",
     "Explanation": "explanation.Explanation",
     "Gate": "gating.Gate",
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
@@ -91,6 +97,7 @@ _LATER = {
     "Verification": "verification.Verification",
     "compare": "comparison.compare",
     "evaluate_tables": "tables.evaluate_tables",
+    "experiment": "comparison.experiment.experiment",
     "explain": "explanation.explain",
     "gate": "gating.gate",
     "inspect_tables": "tables.inspect_tables",
@@ -98,6 +105,7 @@ _LATER = {
     "install_ranx": "hosts.ranx.install",
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
+    "plan": "comparison.planning.plan",
     "read_qrels": "files.read_qrels",
     "read_run": "files.read_run",
     "supported_measures": "hosts.pytrec_eval.supported_measures",

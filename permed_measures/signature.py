@@ -14,7 +14,7 @@ compute that, and the sums of single queries add up to the whole. In DuckDB, whe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import md5
 from typing import Any, NamedTuple
@@ -138,13 +138,18 @@ class Conditions:
     ``measures`` has of each one what was computed, over which queries its mean runs, and how many they are.
     """
 
-    def __init__(self, measures: Mapping[Measure, tuple[Measure, str, int]], order: str, qrels: Qrels) -> None:
-        self._measures, self._order, self._qrels = measures, order, qrels
+    def __init__(
+        self,
+        measures: Mapping[Measure, tuple[Measure, str, int]],
+        order: str,
+        judged: Callable[[], Mapping[str, Digest]],
+    ) -> None:
+        self._measures, self._order, self._judged = measures, order, judged
 
     @cached_property
     def judged(self) -> Mapping[str, Digest]:
         """The digest of every query's judgements."""
-        return digests(self._qrels)
+        return self._judged()
 
     @cached_property
     def signatures(self) -> dict[Measure, Signature]:
@@ -169,8 +174,8 @@ class Conditions:
     @classmethod
     def known(cls, signatures: dict[Measure, Signature], judged: Mapping[str, Digest]) -> Conditions:
         """Return those of values that are saved, or came from an engine."""
-        found = cls({}, "", {})
-        found.signatures, found.judged = signatures, judged
+        found = cls({}, "", lambda: judged)
+        found.signatures = signatures
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -120,7 +120,7 @@ def test_output_html_and_groups(tool, tmp_path):
         (("compare", "qrels.jsonl", "retrieved.jsonl", "retrieved.jsonl"), "two runs are called"),
         (("compare", *RUNS, *["--name=x"] * 5), "5 names for 3 runs"),
         (("compare", *RUNS, "-o", "absent/report.txt"), "cannot write there"),
-        (("compare", "qrels.jsonl", "retrieved.jsonl"), "RUNS"),
+        (("compare", "qrels.jsonl", "retrieved.jsonl"), "needs a baseline and a run"),
         (("gate", "qrels.jsonl", "retrieved.jsonl", "P@1"), "is not a condition"),
         (("gate", "qrels.jsonl", "retrieved.jsonl"), "nothing to check"),
         (("gate", "qrels.jsonl", "retrieved.jsonl", "P@1>0", "--serving", "absent.json"), "absent.json"),

@@ -742,3 +742,17 @@ def test_evaluating_small_files_loads_nothing_heavy():
         env=ENVIRONMENT,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_values_are_saved_and_conditions_shown_below_the_table(tool):
+    from permed_measures import Evaluation
+
+    code, out, _ = tool(
+        "eval", "qrels.txt", "bm25.run", "best.run", "-m", "RR", "--save", "both.values", "--signatures"
+    )
+    assert code == 0
+    shown = [line for line in out.splitlines() if line.startswith("RR|order:float32|queries:qrels|n:3|judgements:7|")]
+    assert len(shown) == 1
+    assert Evaluation.load("both.values", "bm25")["RR"] == (1 + 1 / 2 + 0) / 3
+    code, out, _ = tool("eval", "qrels.txt", "bm25.run", "-m", "RR", "--queries", "run", "--signatures")
+    assert "RR|order:float32|queries:run|n:2|" in out

@@ -16,7 +16,7 @@ LAYERS = (
     ("ranking",),
     ("measures",),
     ("files", "inputs", "profiles", "signature"),
-    ("delegate", "providers", "evaluation", "evaluate", "notes", "tables"),
+    ("delegate", "providers", "evaluate", "notes", "tables"),
     ("hosts",),
     ("comparison", "verification", "explanation", "ltr", "serving"),
     ("gating",),

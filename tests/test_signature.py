@@ -150,3 +150,37 @@ def test_what_is_not_comparable_is_refused():
     check_comparable(SIGNATURE, SIGNATURE._replace(n=3), ("a", "b"))
     with pytest.raises(InputError, match=r"nDCG@10 of a and of b cannot be compared.*version: 1 → 2"):
         check_comparable(SIGNATURE, SIGNATURE._replace(version="2"), ("a", "b"))
+
+
+GRADED = {f"q{n}": {f"d {m}": (m - 2, 0.1 * m, 1e-5, 1e17)[m % 4] for m in range(9)} for n in range(40)} | {
+    "é": {"\u3000x": 1}
+}
+
+
+def written_parquet(path, rows):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE qrels (query_id VARCHAR, doc_id VARCHAR, relevance DOUBLE, iteration VARCHAR)")
+        connection.executemany("INSERT INTO qrels VALUES (?, ?, ?, ?)", rows)
+        connection.execute(f"COPY qrels TO '{path}' (FORMAT parquet)")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars", pytest.param("spark", marks=pytest.mark.full)])
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_an_engine_has_the_digest_of_the_same_judgements(engine, iterations, tmp_path):
+    for needed in ("narwhals", "duckdb", "pyspark" if engine == "spark" else engine):
+        pytest.importorskip(needed)
+    from permed_measures.tables.files import evaluate_files
+    from permed_measures.tables.sessions import opened
+
+    rows = [(q, d, grade, str(n % iterations)) for n, q in enumerate(GRADED) for d, grade in GRADED[q].items()]
+    written_parquet(tmp_path / "qrels.parquet", rows)
+    run = {query_id: ["d 1", "d 4"] for query_id in GRADED}
+    in_memory = evaluate(read_qrels(tmp_path / "qrels.parquet"), run, "RR P@2", queries="both")
+    with opened(engine) as session:
+        for by_query in (False, True):
+            found = evaluate_files(
+                session, str(tmp_path / "qrels.parquet"), run, "RR P@2", queries="both", by_query=by_query
+            )
+            assert found.signatures == in_memory.signatures
+    assert (in_memory.signatures[parse("RR")].digest == digest(GRADED)) == (iterations == 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,9 +17,12 @@ from permed_measures.cli._formats import (
     run_in,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
-from permed_measures.comparison.groups import read_pairs
+from permed_measures.comparison.groups import Groups, read_pairs
+from permed_measures.comparison.saved import systems_of
 from permed_measures.errors import ParamError
+from permed_measures.evaluate.evaluation import Evaluation
 from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.files.values import is_saved
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import progress
@@ -26,15 +30,22 @@ from permed_measures.render.result import Format
 
 
 @click.command(short_help="Compare runs with a baseline: changes, intervals, tests, a report.")
-@click.argument("qrels", type=click.Path(dir_okay=False))
-@click.argument("baseline", type=click.Path(dir_okay=False))
-@click.argument("runs", nargs=-1, required=True, type=click.Path(dir_okay=False))
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="[QRELS] BASELINE RUN [RUN …]", type=click.Path(dir_okay=False)
+)
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
 @click.option("--profile", metavar="NAME|FILE.toml", help="A named set of measures.  [default: permed]")
 @click.option("--name", "names", multiple=True, help="The name of the baseline, of the first run, … in the tables.")
 @click.option("--describe", metavar="FILE", help="Descriptions of runs: name, tab, text on each line, or JSON.")
 @click.option("--group", "groups", metavar="turn|conversation|REGEX|FILE", help="Break the table down by query.")
-@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="The test that decides.")
+@click.option("--cluster", metavar="conversation|REGEX|FILE", help="What is independent, where queries are not.")
+@click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="auto",
+    show_default=True,
+    help="The test that decides; auto: exact sign flips up to 20 queries or clusters, above that t.",
+)
 @click.option(
     "--correction",
     type=click.Choice(list(CORRECTIONS)),
@@ -42,67 +53,86 @@ from permed_measures.render.result import Format
     show_default=True,
     help="For the number of comparisons: Holm, Benjamini-Hochberg, none.",
 )
+@click.option(
+    "--margin", type=float, metavar="X", help="A difference that does not matter: what stays in it is equivalent."
+)
+@click.option("--all-pairs", is_flag=True, help="Also compare every run with every other one: letters, who is first.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @order_option
 @click.option("--p-imp-cutoff", type=click.IntRange(1), metavar="K", help="How deep P-imp looks.")
+@click.option("--p-imp/--no-p-imp", default=True, help="With P-imp, the share of pairs put right.  [default: with]")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of tests and intervals.")
-@click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Bootstrap draws.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of drawn sign flips.")
 @format_options
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
+@click.option("--save", metavar="FILE", help="Also save the values of all queries: compare takes the file as runs.")
 @report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
-    qrels: str,
-    baseline: str,
-    runs: Sequence[str],
+    paths: Sequence[str],
     measures: Sequence[str],
     profile: str | None,
     names: Sequence[str],
     describe: str | None,
     groups: str | None,
+    cluster: str | None,
     test: PairedTest,
     correction: Correction,
+    margin: float | None,
+    all_pairs: bool,
     min_relevance: float | None,
     queries: QuerySet | None,
     order: Order,
     p_imp_cutoff: int | None,
+    p_imp: bool,
     alpha: float,
-    resamples: int,
     seed: int,
     qrels_format: str | None,
     run_format: str | None,
     form: Format | None,
     brief: bool,
     html: str | None,
+    save: str | None,
     output: str | None,
 ) -> None:
     r"""Compare RUNS with the BASELINE, query by query.
 
-    For each measure: means, the change and the gain (its share of the baseline's mean) with an interval, three paired
-    tests, a correction for their number, wins, ties and losses, the effect size, P-imp, and what can be concluded.
+    For each measure: means, the change and the gain (its share of the baseline's mean) with an interval, a paired
+    test, a correction for their number, wins, ties and losses, the effect size, P-imp, and what can be concluded.
+    Turns of one conversation are not independent: give --cluster conversation.
+
+    Several runs of one system (seeds, an LLM asked again) are NAME=RUN,RUN,…: their values are averaged query by query,
+    and how far they are apart widens the intervals. What was saved (--save, also of eval) takes the place of runs, and
+    of the QRELS where nothing else is given; other judgements or conditions are refused.
 
     \b
     Examples:
       permed-measures compare qrels.jsonl retrieved.jsonl profile_query.jsonl query_only.jsonl
       permed-measures compare qrels.jsonl retrieved.jsonl reranked.jsonl --html report.html
       permed-measures compare qrels.txt bm25.run dense.run -m 'nDCG@10 AP' --test randomization
+      permed-measures compare qrels.jsonl a.jsonl b.jsonl c.jsonl --cluster conversation --all-pairs
+      permed-measures compare qrels.jsonl a.jsonl b.jsonl --margin 0.02
+      permed-measures compare qrels.txt bm25.run llm=seed1.run,seed2.run,seed3.run -m nDCG@10
+      permed-measures compare baseline.values new.values
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --group turn --format csv -o by_turn.csv
       permed-measures compare qrels.jsonl no_long.jsonl no_sequential.jsonl no_working.jsonl \
           --describe descriptions.tsv --brief --format markdown
     """
-    if not measures and profile is None:
-        profile = "permed"
     form = form_for(output, form)
-    sources = _named([baseline, *runs], names)
-    first, *others = sources
+    judged = None if is_saved(paths[0]) else paths[0]
+    systems, clusters = _systems(paths[0 if judged is None else 1 :], names, run_format)
+    if len(systems) < 2:  # noqa: PLR2004  (a baseline and a run)
+        raise ParamError(f"a comparison needs a baseline and a run; given: {', '.join(paths)}")
+    if not measures and profile is None and not any(map(_is_known, systems.values())):
+        profile = "permed"
+    first, *others = systems
     with progress("reading") as step:
         comparison = compare(
-            qrels_in(qrels, qrels_format),
-            run_in(baseline, run_format),
-            {name: run_in(sources[name], run_format) for name in others},
+            None if judged is None else qrels_in(judged, qrels_format),
+            systems[first],
+            {name: systems[name] for name in others},
             list(measures) or None,
             profile=profile,
             min_relevance=min_relevance,
@@ -111,31 +141,62 @@ def command(  # noqa: PLR0913  (one parameter per option)
             test=test,
             correction=correction,
             groups=groups,
+            cluster=clusters if cluster is None else cluster,
+            margin=margin,
+            all_pairs=all_pairs,
+            p_imp=p_imp,
             seed=seed,
             alpha=alpha,
-            resamples=resamples,
             p_imp_cutoff=p_imp_cutoff,
             baseline_name=first,
-            descriptions=None if describe is None else _descriptions(describe, list(sources)),
+            descriptions=None if describe is None else _descriptions(describe, list(systems)),
             progress=step,
         )
+    if save is not None:
+        comparison.save(save)
     report = comparison.render(form, brief=brief)
     if html is not None:
         write_whole(html, comparison.to_html())
     write_or_print(output, report)
 
 
-def _named(paths: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    if len(names) > len(paths):
-        raise ParamError(f"{len(names)} names for {len(paths)} runs, the baseline included")
-    chosen = [*names, *(run_name(path, path) for path in paths[len(names) :])]
+def _is_known(system: Any) -> bool:  # noqa: ANN401  (a System)
+    """Whether something of a system was saved: then its measures are the default."""
+    if isinstance(system, list):
+        return any(map(_is_known, system))
+    return isinstance(system, Evaluation) or (isinstance(system, str) and is_saved(system))
+
+
+def _systems(
+    arguments: Sequence[str], names: Sequence[str], run_format: str | None
+) -> tuple[dict[str, Any], Groups | None]:
+    """Return what is compared, by name (runs, lists of runs, what was saved), and the clusters saved with it."""
+    found: list[tuple[str, str, Any]] = []  # a name, one that tells more, and the system
+    clusters: Groups | None = None
+    for argument in arguments:
+        name, mark, several = argument.partition("=")
+        if mark and name and "/" not in name and not Path(argument).exists():
+            runs = [run_in(path, run_format) for path in several.split(",")]
+            found.append((name, name, runs[0] if len(runs) == 1 else runs))
+        elif is_saved(argument):
+            known, saved = systems_of(argument)
+            clusters = clusters or saved.options.get("compare", {}).get("cluster")
+            file = run_name(argument, argument)
+            found += [(file if len(known) == 1 else name, f"{file}: {name}", system) for name, system in known.items()]
+        else:
+            name = run_name(argument, argument)
+            # files of one name in several folders: the folder tells them apart
+            found.append((name, str(Path(argument).with_suffix("")), run_in(argument, run_format)))
+    if len(names) > len(found):
+        raise ParamError(f"{len(names)} names for {len(found)} runs, the baseline included")
+    rest = found[len(names) :]
+    chosen = [*names, *(name for name, *_ in rest)]
     if len(set(chosen)) < len(chosen):
-        # files of one name in several folders: the folder tells them apart
-        chosen = [*names, *(str(Path(path).with_suffix("")) for path in paths[len(names) :])]
+        chosen = [*names, *(name for _, name, _ in rest)]
     again = next((name for name in chosen if chosen.count(name) > 1), None)
     if again is not None:
         raise ParamError(f"two runs are called {again!r}; give each a name with --name, the baseline's first")
-    return dict(zip(chosen, paths, strict=True))
+    return {name: system for name, (*_, system) in zip(chosen, found, strict=True)}, clusters
 
 
 def _descriptions(path: str, names: Sequence[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from permed_measures.cli._formats import (
 )
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import choose, evaluate
-from permed_measures.evaluation import Evaluation
+from permed_measures.evaluate.evaluation import Evaluation, save_all
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet
@@ -46,6 +47,8 @@ _LONG_WORK = 32 << 20
 @click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]")
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
 @click.option("-p", "--places", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals.")
+@click.option("--save", metavar="FILE", help="Also save the values of all queries; compare takes the file as runs.")
+@click.option("--signatures", is_flag=True, help="Below the table, the conditions of each number in one line.")
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @order_option
@@ -68,6 +71,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     by_query: bool,
     form: Format | None,
     places: int,
+    save: str | None,
+    signatures: bool,
     min_relevance: float | None,
     queries: QuerySet | None,
     order: Order,
@@ -95,12 +100,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval judged.csv run.json --profile llm-judged --min-relevance 6 --format json
       permed-measures eval qrels.txt *.run.gz --format latex -o table.tex
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
+      permed-measures eval qrels.txt bm25.run -m nDCG@10 --save baseline.values
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
     if not measures and profile is None:
         profile = "permed"
+    shown_by_query, by_query = by_query, by_query or save is not None
     form = form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     asked = list(measures) or None
@@ -131,7 +138,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
                     options["places"] = {"qrels": qrels, "run": path}
                     found[name] = tables.evaluate_files(session, judged, run_in(path, run_format), asked, **options)
                     step(name, len(found) / len(runs))
-    shown = _rendered(found, form, by_query=by_query, places=places)
+    if save is not None:
+        save_all(save, found)
+    shown = _rendered(found, form, by_query=shown_by_query, places=places, signatures=signatures)
     write_or_print(output, shown)
     for name, evaluation in found.items():
         for note in evaluation.notes:
@@ -179,12 +188,14 @@ def _is_pattern(path: str) -> bool:
     return "*" in path and not Path(path).exists()
 
 
-def _rendered(found: dict[str, Evaluation], form: Format, *, by_query: bool, places: int) -> str:
+def _rendered(found: dict[str, Evaluation], form: Format, *, by_query: bool, places: int, signatures: bool) -> str:
     if form == "json":
         whole: Any = {name: evaluation.to_dict(by_query=by_query) for name, evaluation in found.items()}
         whole = {"runs": whole} if len(found) > 1 else next(iter(whole.values()))
         return as_json(whole, allow_nan=True) + "\n"
     table = _long(found, by_query=by_query) if form == "jsonl" else _wide(found, by_query=by_query, places=places)
+    if signatures and form != "jsonl":
+        table = replace(table, below=[*table.below, *_signatures(found)])
     return written(of_table(table), form)
 
 
@@ -219,6 +230,15 @@ def _long(found: dict[str, Evaluation], *, by_query: bool) -> Table:
     leave_out = [place for place, wanted in enumerate((len(found) > 1, by_query)) if not wanted]
     kept = [place for place in range(len(heads)) if place not in leave_out]
     return Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
+
+
+def _signatures(found: dict[str, Evaluation]) -> list[str]:
+    """Return every signature once, with the runs that it is of where they differ."""
+    runs: dict[str, list[str]] = {}
+    for name, evaluation in found.items():
+        for signature in evaluation.signatures.values():
+            runs.setdefault(str(signature), []).append(name)
+    return [text if len(names) == len(found) else f"{', '.join(names)}: {text}" for text, names in runs.items()]
 
 
 def _definitions(evaluation: Evaluation) -> list[str]:

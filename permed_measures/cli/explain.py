@@ -57,13 +57,13 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.explanation import explain  # noqa: PLC0415  (likewise)
-    from permed_measures.explanation.signatures import SignatureReading, is_signature  # noqa: PLC0415  (likewise)
+    from permed_measures.explanation.signatures import is_signature, read_back  # noqa: PLC0415  (likewise)
     from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (likewise)
     from permed_measures.render.result import written  # noqa: PLC0415  (likewise)
 
     form = form_for(output, form)
     if is_signature(qrels):
-        write_or_print(output, SignatureReading.of(qrels, run).render(form))
+        write_or_print(output, written(read_back(qrels, run), form))
         return
     if run is None:
         msg = "give QRELS and RUN, or a signature"

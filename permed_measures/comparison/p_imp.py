@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from permed_measures.inference import EXACT_UNITS, Interval, Units, mean_estimate, mean_p, sign_flip_p
 from permed_measures.inputs import Qrels, Run
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
@@ -27,6 +26,10 @@ def meaning(cutoff: int | str, baseline: str) -> str:
     )
 
 
+Counts = tuple[int, int, int]
+"""Of one query: pairs of a relevant and a non-relevant document, those put right, those put wrong."""
+
+
 @dataclass(frozen=True)
 class PairImprovement:
     """Pairs of one relevant and one non-relevant document in the reranked top k, over all queries together."""
@@ -37,6 +40,10 @@ class PairImprovement:
     """In the right order after reranking, in the wrong one before."""
     worsened: int
     """In the wrong order after reranking, in the right one before."""
+    interval: Interval | None = None
+    """Of the value; units are the queries, or clusters, that have pairs."""
+    p: float | None = None
+    """Of "as many pairs are put right as wrong": exact sign flips up to 20 units, above that the t of the formula."""
 
     @property
     def value(self) -> float:
@@ -53,36 +60,63 @@ def _top(returned: Mapping[str, float] | Sequence[str], cutoff: int, order: Orde
     return in_order(returned, cutoff, by=order) if isinstance(returned, Mapping) else list(returned[:cutoff])
 
 
-def pair_improvement(  # noqa: PLR0913  (two runs, their judgements, and what counts; the last three by name)
-    qrels: Qrels,
-    before: Tops,
-    after: Tops,
-    *,
-    cutoff: int,
-    rel: float = 1,
-    query_ids: Iterable[str] | None = None,
-) -> PairImprovement:
-    """Count the pairs (relevant, non-relevant) of the reranked top k that reranking put right, or wrong.
+def pair_counts(qrels: Qrels, before: Tops, after: Tops, *, cutoff: int, rel: float = 1) -> dict[str, Counts]:
+    """Count the pairs (relevant, non-relevant) of each query's reranked top k that reranking put right, or wrong.
 
     A document missing from the top k before counts as ranked last there; two missing ones are in no order. Queries
     that one of the two lacks are left out.
 
-    >>> pair_improvement({"q": {"a": 1, "b": 0}}, {"q": ["b", "a", "c"]}, {"q": ["a", "b", "c"]}, cutoff=3)
-    PairImprovement(cutoff=3, pairs=2, improved=1, worsened=0)
+    >>> pair_counts({"q": {"a": 1, "b": 0}}, {"q": ["b", "a", "c"]}, {"q": ["a", "b", "c"]}, cutoff=3)
+    {'q': (2, 1, 0)}
     """
-    pairs = improved = worsened = 0
-    for query_id in qrels if query_ids is None else query_ids:
-        if query_id not in qrels or query_id not in before or query_id not in after:
+    counts = {}
+    for query_id, new in after.items():
+        grades, old = qrels.get(query_id), before.get(query_id)
+        if grades is None or old is None:
             continue
-        grades = qrels[query_id]
-        old = {doc_id: place for place, doc_id in enumerate(before[query_id][:cutoff])}
-        new = after[query_id][:cutoff]
-        relevant = np.array([grades.get(doc_id, 0) >= rel for doc_id in new], dtype=bool)
-        places = np.array([old.get(doc_id, cutoff) for doc_id in new])
-        ranks = np.arange(len(new))
-        right_now = ranks[relevant][:, None] < ranks[~relevant]
-        moved = places[relevant][:, None] - places[~relevant]
-        pairs += right_now.size
-        improved += int(np.count_nonzero(right_now & (moved > 0)))
-        worsened += int(np.count_nonzero(~right_now & (moved < 0)))
-    return PairImprovement(cutoff, pairs, improved, worsened)
+        was = {doc_id: place for place, doc_id in enumerate(old[:cutoff])}
+        relevant: list[int] = []  # where those before were, seen from the top
+        other: list[int] = []
+        improved = worsened = 0
+        for doc_id in new[:cutoff]:
+            place = was.get(doc_id, cutoff)
+            if grades.get(doc_id, 0) >= rel:
+                for known in other:  # plain loops: this is asked of every document
+                    if place < known:
+                        worsened += 1
+                relevant.append(place)
+            else:
+                for known in relevant:
+                    if known > place:
+                        improved += 1
+                other.append(place)
+        counts[query_id] = (len(relevant) * len(other), improved, worsened)
+    return counts
+
+
+def pair_improvement(
+    counts: Mapping[str, Counts],
+    cutoff: int,
+    *,
+    query_ids: Iterable[str] | None = None,
+    cluster_of: Callable[[str], str] | None = None,
+    alpha: float = 0.05,
+) -> PairImprovement:
+    """Add up the counts of queries, with the interval of the share and the test of right against wrong."""
+    wanted = counts if query_ids is None else [query_id for query_id in query_ids if query_id in counts]
+    kept = {query_id: counts[query_id] for query_id in wanted if counts[query_id][0]}
+    added: Iterable[Sequence[int]] = kept.values()
+    if cluster_of is not None:
+        members: dict[str, list[Counts]] = {}
+        for query_id, found in kept.items():
+            members.setdefault(cluster_of(query_id), []).append(found)
+        added = [[sum(column) for column in zip(*inside, strict=True)] for inside in members.values()]
+    sizes, right, wrong = ([*column] for column in zip(*added, strict=True)) if kept else ([], [], [])
+    pairs, improved, worsened = sum(sizes), sum(right), sum(wrong)
+    share = mean_estimate(Units(right, sizes))  # a mean over pairs: a unit's size is its pairs
+    net = Units([gained - lost for gained, lost in zip(right, wrong, strict=True)], sizes)
+    p = None
+    if len(net) > 1:
+        p = sign_flip_p(net) if len(net) <= EXACT_UNITS else mean_p(net)
+    interval = None if share is None else share.interval(alpha)
+    return PairImprovement(cutoff, pairs, improved, worsened, interval, p)

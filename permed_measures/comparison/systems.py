@@ -2,79 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ir_measures import Measure
 
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Plan, choose, evaluate
-from permed_measures.evaluation import Evaluation
+from permed_measures.evaluate.evaluation import Evaluation
 from permed_measures.files.values import is_saved, read
 from permed_measures.inputs import Qrels, Run, RunLike, as_run
 from permed_measures.measures import parse
 from permed_measures.profiles import QUERY_SETS, Entry, Profile, QuerySet
 from permed_measures.ranking import Order
-from permed_measures.signature import Conditions, check_comparable, check_judged
+from permed_measures.signature import Conditions, check_comparable, check_judged, digests
 
 System: TypeAlias = RunLike | Evaluation | Sequence[RunLike | Evaluation]
 """A run, a list of runs that are repeats of one system, values that were saved (a path), or an Evaluation."""
-_SAVED = "saved values"
-
-
-class Spread(NamedTuple):
-    """How far the runs of one system are from one another."""
-
-    runs: int
-    deviation: float
-    """The standard deviation of the means of single runs."""
-    low: float
-    high: float
-
-    @property
-    def variance(self) -> float:
-        """What the choice of the runs adds to the variance of their common mean."""
-        return self.deviation**2 / self.runs
-
-
-def averaged(repeats: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """Return the mean of every query over the runs that have it.
-
-    >>> averaged([{"q": 0.0, "r": 1.0}, {"q": 0.5}])
-    {'q': 0.25, 'r': 1.0}
-    """
-    if len(repeats) == 1:
-        return repeats[0]
-    query_ids = dict.fromkeys(query_id for column in repeats for query_id in column)
-    found = {query_id: [column[query_id] for column in repeats if query_id in column] for query_id in query_ids}
-    return {query_id: math.fsum(values) / len(values) for query_id, values in found.items()}
-
-
-def spread(repeats: Sequence[Mapping[str, float]], query_ids: Iterable[str] | None = None) -> Spread | None:
-    """Return how far runs of one system are apart, over all queries or some; None with fewer than two runs.
-
-    >>> spread([{"q": 0.5, "r": 0.5}, {"q": 1.0, "r": 0.5}])   # means 0.5 and 0.75
-    Spread(runs=2, deviation=0.1767766952966369, low=0.5, high=0.75)
-    """
-    kept = None if query_ids is None else list(query_ids)
-    means = []
-    for column in repeats:
-        values = (
-            list(column.values()) if kept is None else [column[query_id] for query_id in kept if query_id in column]
-        )
-        if values:
-            means.append(math.fsum(values) / len(values))
-    num = len(means)
-    if num < 2:  # noqa: PLR2004  (one run has no spread)
-        return None
-    middle = math.fsum(means) / num
-    deviation = math.sqrt(math.fsum((mean - middle) ** 2 for mean in means) / (num - 1))
-    return Spread(num, deviation, min(means), max(means))
 
 
 def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
@@ -85,7 +32,7 @@ def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
     return all(isinstance(run, kinds) or hasattr(run, "columns") for run in source)
 
 
-def opened(source: Any) -> Iterator[Any]:  # noqa: ANN401  (a System, and its runs)
+def _opened(source: Any) -> Iterator[Any]:  # noqa: ANN401  (a System, and its runs)
     """Yield the runs of a system: saved values as evaluations, others as they are."""
     for run in source if is_repeated(source) else [source]:
         if isinstance(run, (str, PathLike)) and is_saved(run):
@@ -99,90 +46,77 @@ def opened(source: Any) -> Iterator[Any]:  # noqa: ANN401  (a System, and its ru
             yield run
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """What all systems reached, by the same measures, under the same conditions."""
+class Systems:
+    """Evaluates the runs of all systems by the same measures; takes from saved values what is asked for.
 
-    labels: dict[Measure, str]
-    profile: Profile | None
-    rel: float | None
-    order: Order
-    runs: dict[str, list[Evaluation]]
-    """The evaluations of every system: one, or one per repeat."""
-
-    @property
-    def values(self) -> dict[tuple[str, Measure], Mapping[str, float]]:
-        """The value of every query, by system and measure; the mean where there are repeats."""
-        return {
-            (name, measure): averaged([run.columns[measure] for run in runs])
-            if len(runs) > 1
-            else runs[0].columns[measure]
-            for measure in self.labels
-            for name, runs in self.runs.items()
-        }
-
-    @property
-    def repeats(self) -> dict[tuple[str, Measure], list[Mapping[str, float]]]:
-        """The values of every single run, of systems that have several."""
-        several = {name: runs for name, runs in self.runs.items() if len(runs) > 1}
-        return {(name, m): [run.columns[m] for run in runs] for name, runs in several.items() for m in self.labels}
-
-    @property
-    def conditions(self) -> Conditions | None:
-        """Those of the first run; all have the same."""
-        return next(iter(self.runs.values()))[0].conditions
-
-
-def evaluated(  # noqa: PLR0913  (the options of evaluate(), for several systems)
-    qrels: Qrels | None,
-    systems: Mapping[str, Any],
-    measures: str | Measure | Iterable[str | Measure] | None = None,
-    *,
-    profile: str | Path | Profile | None = None,
-    min_relevance: float | None = None,
-    queries: QuerySet | None = None,
-    order: Order = "float32",
-    look: Callable[[str, Run, Iterable[Measure]], None] | None = None,
-) -> Evaluated:
-    """Evaluate every run, and take from saved values what is asked for; raise InputError where conditions differ.
-
-    Without measures and profile the measures are those of the first saved values. ``look`` sees every run that is the
-    only one of its system, before the next one is read.
+    Without measures and profile the measures, and the order, are those of the first saved values.
     """
-    found: dict[str, list[Any]] = {name: list(opened(source)) for name, source in systems.items()}
-    known = [(name, run) for name, runs in found.items() for run in runs if isinstance(run, Evaluation)]
-    if measures is None and profile is None and known:
-        profile, order = _profile_of(known[0][1]), known[0][1].order
-    labels, _, known_profile, rel = choose(measures, profile, queries, min_relevance)
-    texts = [str(measure) for measure in Plan(list(labels), rel, order).computed]
-    asked: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-    for name, runs in found.items():
-        for place, run in enumerate(runs):
-            with _blaming(name):
-                if isinstance(run, Evaluation):
-                    runs[place] = _picked(run, labels, texts)
-                    continue
-                if qrels is None:
-                    msg = "a run is evaluated against qrels, and none are given; only saved values need none"
-                    raise InputError(msg)
+
+    def __init__(  # noqa: PLR0913  (the options of evaluate(), for several systems)
+        self,
+        qrels: Qrels | None,
+        sources: Mapping[str, Any],
+        measures: str | Measure | Iterable[str | Measure] | None = None,
+        *,
+        profile: str | Path | Profile | None = None,
+        min_relevance: float | None = None,
+        queries: QuerySet | None = None,
+        order: Order = "float32",
+    ) -> None:
+        self._qrels, self._measures = qrels, measures
+        self._runs: dict[str, list[Any]] = {name: list(_opened(source)) for name, source in sources.items()}
+        known = [run for runs in self._runs.values() for run in runs if isinstance(run, Evaluation)]
+        if measures is None and profile is None and known:
+            profile, order = _profile_of(known[0]), known[0].order
+        self.labels, *_, self.min_relevance = choose(measures, profile, queries, min_relevance)
+        self._options: Any = {
+            "profile": profile,
+            "min_relevance": min_relevance,
+            "queries": queries,
+            "order": order,
+        }
+        self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, order).computed]
+        self._known = bool(known)
+        self.order = order
+        self._first: tuple[str, Evaluation] | None = None
+
+    def several(self, name: str) -> bool:
+        """Whether a system has more than one run."""
+        return len(self._runs[name]) > 1
+
+    def evaluations(self, name: str) -> Iterator[tuple[Run | None, Evaluation]]:
+        """Yield every run of a system, where there is one, and what it reached.
+
+        InputError where the conditions are others than those of the first.
+        """
+        for run in self._runs[name]:
+            if isinstance(run, Evaluation):
+                returned, found = None, _picked(run, self.labels, self._texts)
+            elif self._qrels is None:
+                msg = "a run is evaluated against qrels, and none are given; only saved values need none"
+                raise InputError(msg)
+            else:
                 returned = as_run(run)
-                runs[place] = evaluate(qrels, returned, measures, **asked)
-                if look is not None and len(runs) == 1:
-                    look(name, returned, labels)
-    if known:
-        _check(qrels, found)
-    shown = None if known_profile is not None and known_profile.name == _SAVED else known_profile
-    return Evaluated(labels, shown, rel, order, found)
+                found = evaluate(self._qrels, returned, self._measures, **self._options)
+            if self._known:  # else all are of the same qrels and measures, and no digest is computed
+                self._check(name, found)
+            yield returned, found
 
-
-@contextmanager
-def _blaming(name: str) -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(f"run {name!r}: {error}") from error
+    def _check(self, name: str, found: Evaluation) -> None:
+        """Refuse values under other conditions than the first ones, and saved values of other judgements."""
+        if found.conditions is None:
+            return
+        qrels = self._qrels
+        if qrels is not None:
+            judged = Conditions({}, "", lambda: digests(qrels))
+            check_judged(found.conditions, judged, (f"the values of {name!r}", "the qrels"))
+        if self._first is None:
+            self._first = name, found
+        first_name, first = self._first
+        if first.conditions is not None:
+            check_judged(first.conditions, found.conditions, (repr(first_name), repr(name)))
+        for measure, signature in found.signatures.items():
+            check_comparable(first.signatures[measure], signature, (repr(first_name), repr(name)))
 
 
 def _profile_of(evaluation: Evaluation) -> Profile:
@@ -194,7 +128,7 @@ def _profile_of(evaluation: Evaluation) -> Profile:
             msg = f"{signature} runs over queries that are none of {', '.join(QUERY_SETS)}"
             raise InputError(msg)
         entries.append(Entry(parse(signature.measure), evaluation.labels[measure], sets[signature.queries]))
-    return Profile(_SAVED, "the measures of saved values", tuple(entries))
+    return Profile("saved values", "the measures of saved values", tuple(entries))
 
 
 def _picked(evaluation: Evaluation, labels: Mapping[Measure, str], texts: Sequence[str]) -> Evaluation:
@@ -215,19 +149,3 @@ def _picked(evaluation: Evaluation, labels: Mapping[Measure, str], texts: Sequen
             {measure: evaluation.signatures[known] for measure, known in picked.items()}, evaluation.conditions.judged
         ),
     )
-
-
-def _check(qrels: Qrels | None, found: Mapping[str, Sequence[Evaluation]]) -> None:
-    """Refuse values under other conditions than the first ones, and saved values of other judgements than the qrels."""
-    runs = [(name, run) for name, evaluations in found.items() for run in evaluations]
-    for name, run in runs:
-        conditions = run.conditions
-        if conditions is None:
-            continue
-        if qrels is not None:
-            check_judged(conditions, Conditions({}, "", qrels), (f"the saved values of {name!r}", "the qrels"))
-        first_name, first = runs[0]
-        if first.conditions is not None:
-            check_judged(first.conditions, conditions, (repr(first_name), repr(name)))
-        for measure, signature in run.signatures.items():
-            check_comparable(first.signatures[measure], signature, (repr(first_name), repr(name)))

@@ -10,10 +10,9 @@ from permed_measures.comparison import run_name
 from permed_measures.comparison.groups import NAMED
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.files import read_qrels, read_run
-from permed_measures.files.source import Source
 from permed_measures.files.values import is_saved
 from permed_measures.gating.conditions import read_serving
-from permed_measures.profiles import PROFILES, toml_module
+from permed_measures.profiles import PROFILES, read_toml
 
 NAME = "gate.toml"
 _NUMBER, _TEXT = (int, float), str
@@ -51,11 +50,7 @@ def find(start: Path | None = None) -> Path | None:
 
 def load(path: str | Path) -> dict[str, Any]:
     """Read a gate.toml; an unknown key, or a value of another kind, is an InputError."""
-    text = Source(path).text()
-    try:
-        table = toml_module().loads(text)
-    except ValueError as error:
-        raise InputError(f"not TOML: {error}", path=path) from error
+    table = read_toml(Path(path), "gate file")
     for key, value in table.items():
         if key not in KEYS:
             raise InputError(f"a gate has no key {key!r}.{did_you_mean(key, KEYS)}", path=path)

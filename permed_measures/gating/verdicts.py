@@ -16,7 +16,7 @@ from permed_measures.comparison.clusters import Clusters, cluster_notes, cluster
 from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import evaluate
-from permed_measures.evaluation import Evaluation, aggregate
+from permed_measures.evaluate.evaluation import Evaluation, aggregate
 from permed_measures.files.values import is_saved
 from permed_measures.gating.baselines import Baseline, Rankings, depth_of
 from permed_measures.gating.checks import (

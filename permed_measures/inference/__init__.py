@@ -73,8 +73,8 @@ class Units:
 
     @property
     def nonzero(self) -> list[float]:
-        """The sums that are not 0, ascending."""
-        return sorted(total for total in self.sums if abs(total) > SAME)
+        """The sums that are not 0."""
+        return [total for total in self.sums if abs(total) > SAME]
 
     @property
     def means(self) -> list[float]:
@@ -191,9 +191,12 @@ def macro(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(mean, variance, variance**2 / below if below else 1.0, estimates[0].span)
 
 
-def mean_p(differences: Units, *, extra: float = 0.0) -> float | None:
-    """Return the two-sided p-value of the formula's t; where all differences are one number, that of sign flips."""
-    found = estimate(differences, extra=extra)
+def mean_p(differences: Units, found: Estimate | None = None) -> float | None:
+    """Return the two-sided p-value of the formula's t; where all differences are one number, that of sign flips.
+
+    ``found`` is their estimate, where it is known already.
+    """
+    found = found or estimate(differences)
     if found is None:
         return None
     if is_constant(differences, found):
@@ -220,10 +223,11 @@ def sign_flip_p(differences: Units) -> float | None:
     (0.5, True)
     """
     kept = differences.nonzero
-    if not kept or kept[0] > 0 or kept[-1] < 0:  # of one sign: only all + and all - come as far
-        return smallest_sign_flip_p(differences)
+    if not kept or min(kept) > 0 or max(kept) < 0:  # of one sign: only all + and all - come as far
+        return min(1.0, 2.0 ** (1 - len(kept)))
     if len(kept) > EXACT_UNITS:
         return None
+    kept.sort()
     halves = []
     for half in (kept[1::2], kept[2::2]):
         sums = [0.0]
@@ -249,23 +253,28 @@ def drawn_sign_flip_p(columns: Floats, seed: int) -> list[float]:
     import numpy as np  # noqa: PLC0415  (only for drawing)
 
     num = len(columns)
-    draws = min(_MOST_DRAWS, max(_FEWEST_DRAWS, _MOST_SIGNS // max(1, num)))
+    times = draws(num)
     totals = columns.sum(axis=0)
     bound = np.abs(totals) - SAME
     far = np.zeros(columns.shape[1], dtype=int)
-    for kept in sign_draws(num, draws, seed):
+    for kept in sign_draws(num, times, seed):
         far += np.count_nonzero(np.abs(2 * (kept @ columns) - totals) >= bound, axis=0)
-    return [(1 + int(count)) / (1 + draws) for count in far]
+    return [(1 + int(count)) / (1 + times) for count in far]
 
 
-def sign_draws(num: int, draws: int, seed: int) -> Iterable[Floats]:
+def draws(num: int) -> int:
+    """Return how often signs are drawn for this many units."""
+    return min(_MOST_DRAWS, max(_FEWEST_DRAWS, _MOST_SIGNS // max(1, num)))
+
+
+def sign_draws(num: int, times: int, seed: int) -> Iterable[Floats]:
     """Yield drawn signs, a row of 1 (kept) and 0 (turned) per draw, some rows at a time."""
     import numpy as np  # noqa: PLC0415  (as above)
 
     generator = np.random.default_rng(seed)
     at_once = max(1, _CELLS // max(1, num))
-    for start in range(0, draws, at_once):
-        size = min(at_once, draws - start)
+    for start in range(0, times, at_once):
+        size = min(at_once, times - start)
         bits = np.unpackbits(generator.bit_generator.random_raw(-(-size * num // 64)).view(np.uint8))
         yield bits[: size * num].reshape(size, num).astype(np.float64)
 

@@ -34,10 +34,30 @@ def table_text(table: Table) -> str:
     for row in cells:
         ends = ["*" if cell.marked else " " * marks for cell, marks in zip(row, marked, strict=True)]
         lines.append([visible(cell.shown) + end for cell, end in zip(row, ends, strict=True)])
-    laid_out = _flowing(lines, table.right()) if table.flow else _aligned(lines, table.right())
+    laid_out = _flowing(lines, table.right()) if table.flow else _split(lines, table.right())
     title = [visible(table.title), ""] if table.title else []
-    below = ["", *map(visible, table.below)] if table.below else []
+    below = ["", *(part for line in table.below for part in _wrapped(visible(line)))] if table.below else []
     return "\n".join([*title, *laid_out, *below])
+
+
+def _wrapped(line: str) -> list[str]:
+    """Break a line that is wider than a terminal."""
+    return wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False) if len(line) > _WIDTH else [line]
+
+
+def _split(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:
+    """Align the columns; those that do not fit beside the others come below, after the first texts again."""
+    widths = [max(map(terminal_width, column)) + 2 for column in zip(*lines, strict=True)]
+    texts = next((place for place, is_right in enumerate(right) if is_right), len(right))
+    parts: list[list[int]] = [[]]
+    for place in range(texts, len(right)):
+        if parts[-1] and sum(widths[known] for known in (*range(texts), *parts[-1], place)) > _WIDTH + 2:
+            parts.append([])
+        parts[-1].append(place)
+    for number, part in enumerate(parts):
+        places = [*range(texts), *part]
+        yield from [""] * (number > 0)
+        yield from _aligned([[line[place] for place in places] for line in lines], [right[place] for place in places])
 
 
 def _aligned(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:

@@ -13,14 +13,16 @@ from narwhals.exceptions import NarwhalsError
 
 from permed_measures.errors import InputError
 from permed_measures.evaluate import with_advice
-from permed_measures.evaluation import Evaluation
+from permed_measures.evaluate.evaluation import Evaluation
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import canonical
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
+from permed_measures.signature import Digest
 from permed_measures.tables.datasets import is_parquet
+from permed_measures.tables.digests import table_digests
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
 from permed_measures.tables.inputs import Duplicates, NanScores
@@ -75,7 +77,8 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
         check(facts, settled=pipeline.settled, places=named)
         _check_grades(pipeline, named["qrels"])
         ties = pipeline.ties(depth, whole_run=whole_run)
-        return _evaluation(pipeline, facts, ties, named["run"], by_query=by_query)
+        digests = table_digests(judged, pipeline.qrels, duplicates)
+        return _evaluation(pipeline, facts, ties, named["run"], digests, by_query=by_query)
 
 
 def _check_grades(pipeline: Pipeline, place: str) -> None:
@@ -109,8 +112,14 @@ def _scored(source: Any) -> Mapping[str, Mapping[str, float]]:  # noqa: ANN401  
     return scored
 
 
-def _evaluation(
-    pipeline: Pipeline, facts: TableFacts, ties: tuple[int, int], run: str, *, by_query: bool
+def _evaluation(  # noqa: PLR0913  (all that was found out)
+    pipeline: Pipeline,
+    facts: TableFacts,
+    ties: tuple[int, int],
+    run: str,
+    digests: Mapping[str, Digest],
+    *,
+    by_query: bool,
 ) -> Evaluation:
     table, depth = pipeline.table, pipeline.plan.deepest_cutoff
     frame = pipeline.plain_values(hits=table.sum_hits(1, table.within(depth)))
@@ -121,12 +130,16 @@ def _evaluation(
         for place, measure in enumerate(pipeline.labels, 1):
             columns_by_query[measure] = {row[0]: row[place] for row in rows if row[place] is not None}
         means = [_mean(column.values()) for column in columns_by_query.values()]
+        counts = [len(column) for column in columns_by_query.values()]
         judged = math.fsum(row[-1] for row in rows)
     else:
-        ((*means, judged),) = fetch(frame.select(*[nw.col(name).mean() for name in measured], nw.col(hits).sum()))
+        counted = {f"n_{name}": nw.col(name).count() for name in measured}
+        mean = [nw.col(name).mean() for name in measured]
+        ((*found, judged),) = fetch(frame.select(*mean, **counted, judged_hits=nw.col(hits).sum()))
+        means, counts = found[: len(measured)], found[len(measured) :]
     if all(mean is None for mean in means):
-        counts = f"the qrels hold {facts.judged_queries:,} queries, {facts.missing:,} of them are not in the run"
-        msg = f"no query to evaluate: {counts}, which holds {facts.only_run:,} others; are the query ids written alike?"
+        said = f"the qrels hold {facts.judged_queries:,} queries, {facts.missing:,} of them are not in the run"
+        msg = f"no query to evaluate: {said}, which holds {facts.only_run:,} others; are the query ids written alike?"
         raise InputError(msg, path=run)
     return Evaluation(
         means={
@@ -139,6 +152,7 @@ def _evaluation(
         profile=pipeline.profile,
         min_relevance=pipeline.rel,
         order=pipeline.plan.order,
+        conditions=pipeline.plan.conditions(pipeline.labels, pipeline.query_sets, counts, lambda: digests),
     )
 
 

@@ -8,33 +8,33 @@ from importlib.resources import files
 
 from permed_measures.comparison import Change, Comparison
 from permed_measures.comparison.report import plots, words
-from permed_measures.comparison.report.tables import changes_table, groups_table, means_table
+from permed_measures.comparison.report.tables import (
+    changes_table,
+    groups_tables,
+    means_table,
+    pairs_tables,
+    sentences,
+    verdicts,
+)
 from permed_measures.render.document import Document, Figure, Html, Lines, Section
 from permed_measures.render.html import figures
-from permed_measures.render.words import queries
 
-_BADGES = {
-    "higher": ("win", "higher"),
-    "lower": ("loss", "lower"),
-    "identical": ("tie", "identical"),
-    "not shown": ("tie", "not shown"),
-    "not shown after correction": ("tie", "not shown"),
-    "undefined": ("tie", "undefined"),
-}
+_BADGES = {"higher": "win", "lower": "loss"}
 
 
 def page(comparison: Comparison) -> Document:
     """Return what the page holds."""
-    method = words.method(comparison)
+    method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
-        Section("Means", [means_table(comparison, method[:1])], "means"),
-        Section("What can be concluded", [_conclusions(comparison)], "conclusions"),
+        Section("Means", [means_table(comparison, [*words.stars(comparison), *words.repeats(comparison)])], "means"),
+        Section("What can be concluded", [*verdicts(comparison), *_conclusions(comparison)], "conclusions"),
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
-        Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method[1:])], "changes"),
+        Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method)], "changes"),
+        *(Section(table.title, [table]) for table in pairs_tables(comparison)),
         Section("Query by query", [*_by_query_plots(comparison), _query_table(comparison)], "queries"),
     ]
     if comparison.groups:
-        sections.append(Section(f"By {comparison.grouped_by}", [groups_table(comparison)], "groups"))
+        sections.append(Section(f"By {comparison.grouped_by}", groups_tables(comparison), "groups"))
     sections.append(Section("Definitions", [Lines(words.definitions(comparison))], "definitions"))
     if comparison.notes:
         sections.append(Section("Notes on the input", [Lines(comparison.notes)], "notes"))
@@ -49,8 +49,8 @@ def page(comparison: Comparison) -> Document:
 
 
 def _summary(comparison: Comparison) -> str:
-    family = "" if comparison.correction == "none" else f", {words.CORRECTION_NAMES[comparison.correction]}"
-    parts = [queries(comparison.whole.queries), f"{words.TEST_NAMES[comparison.test]}{family}"]
+    whole = comparison.whole
+    parts = [comparison.counted(whole.queries, whole.units), words.family(comparison, [whole])]
     if comparison.profile is not None:
         parts.append(f"profile {comparison.profile.name}")
     if comparison.min_relevance is not None:
@@ -58,16 +58,18 @@ def _summary(comparison: Comparison) -> str:
     return " · ".join(parts)
 
 
-def _conclusions(comparison: Comparison) -> Html:
+def _conclusions(comparison: Comparison) -> list[Html]:
+    said, rest = sentences(comparison)
     items = []
-    for measure, label in comparison.labels.items():
-        for run in comparison.runs:
-            kind, badge = _BADGES[comparison.whole.changes[run, measure].verdict]
-            sentence = escape(words.conclusion(comparison, run, measure))
-            items.append(
-                f'<li><span class="badge {kind}">{badge}</span> <b>{escape(label)}, {escape(run)}</b>: {sentence}</li>'
-            )
-    return Html(f'<ul class="conclusions">{"".join(items)}</ul>')
+    for run, measure, sentence in said:
+        verdict = comparison.whole.changes[run, measure].verdict
+        badge = f'<span class="badge {_BADGES.get(verdict, "tie")}">{verdict}</span>'
+        items.append(f"<li>{badge} <b>{escape(run)}</b>: {escape(sentence)}</li>")
+    shown = [Html(f'<ul class="conclusions">{"".join(items)}</ul>')] if items else []
+    if rest:
+        folded = "".join(f"<li>{escape(line)}</li>" for line in rest)
+        shown.append(Html(f"<details><summary>where nothing is shown</summary><ul>{folded}</ul></details>"))
+    return shown
 
 
 def _plots(comparison: Comparison) -> Html:

@@ -8,6 +8,7 @@ from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison
 from permed_measures.comparison import Table as Part
+from permed_measures.comparison.all_pairs import Pairs
 from permed_measures.comparison.report import words
 from permed_measures.measures.definitions import definition
 from permed_measures.render.document import Table
@@ -21,8 +22,7 @@ def as_table(comparison: Comparison) -> Table:
         for measure in comparison.measures
         for run in comparison.names
     ]
-    widest = max(lines, key=len)  # the baseline has no change
-    heads = list(widest)
+    heads = max((list(line) for line in lines), key=len)  # the baseline has no change
     return Table(heads, [[line.get(head) for head in heads] for line in lines])
 
 
@@ -39,10 +39,14 @@ def _line(comparison: Comparison, table: Part, run: str, measure: Measure) -> di
         "mean": mean.value,
         "mean_low": low,
         "mean_high": high,
+        **({"runs": 1, "run_deviation": None} if comparison.repeats else {}),
     }
+    if (run, measure) in table.spreads:
+        spread = table.spreads[run, measure]
+        line |= {"runs": spread.runs, "run_deviation": spread.deviation}
     change = table.changes.get((run, measure))
     if change is None:
-        return line
+        return line | _pairs_line(comparison, table, run, measure)
     low, high = change.interval or (None, None)
     return line | {
         "pairs": change.queries,
@@ -51,15 +55,35 @@ def _line(comparison: Comparison, table: Part, run: str, measure: Measure) -> di
         "difference_low": low,
         "difference_high": high,
         **{f"p_{test}": value for test, value in change.p_values.items()},
+        "decided_by": change.decided_by,
         "p_adjusted": change.p_adjusted,
+        "smallest_p": change.smallest_p,
         "verdict": change.verdict,
+        "units": change.units,
         "wins": change.wins,
         "ties": change.ties,
         "losses": change.losses,
         "effect_size": change.effect_size,
         "detectable": change.detectable,
-        "p_imp": table.p_imp[run].value,
+        **_p_imp_line(table, run),
+        **_pairs_line(comparison, table, run, measure),
     }
+
+
+def _p_imp_line(table: Part, run: str) -> dict[str, Any]:
+    if run not in table.p_imp:
+        return {}
+    low, high = table.p_imp[run].interval or (None, None)
+    return {"p_imp": table.p_imp[run].value, "p_imp_low": low, "p_imp_high": high, "p_imp_p": table.p_imp[run].p}
+
+
+def _pairs_line(comparison: Comparison, table: Part, run: str, measure: Measure) -> dict[str, Any]:
+    if not comparison.pairs:
+        return {}
+    pairs = comparison.pairs[measure]
+    of_all = table.group is None
+    p_values = {f"p_against_{name}": pairs.p_values.get((run, name)) for name in comparison.names}
+    return {"letters": pairs.letters[run]} | p_values if of_all else {}
 
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:
@@ -68,7 +92,12 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "runs": [{"name": name, "description": comparison.descriptions.get(name)} for name in comparison.names],
         "measures": [
-            {"name": label, "measure": str(measure), "definition": definition(measure)}
+            {
+                "name": label,
+                "measure": str(measure),
+                "definition": definition(measure),
+                "signature": str(comparison.signatures[measure]),
+            }
             for measure, label in comparison.labels.items()
         ],
         "profile": None if comparison.profile is None else comparison.profile.name,
@@ -76,9 +105,9 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "test": comparison.test,
         "correction": comparison.correction,
         "alpha": comparison.alpha,
-        "interval": "BCa bootstrap",
-        "resamples": comparison.resamples,
-        "seed": comparison.seed,
+        "seed": comparison.settings.seed,
+        "margin": comparison.settings.margin,
+        "unit": "query" if comparison.settings.clusters is None else comparison.settings.clusters.name,
         "grouped_by": comparison.grouped_by,
         "all": _table(comparison, comparison.whole),
         "groups": [_table(comparison, table) for table in comparison.groups],
@@ -87,7 +116,25 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
             for measure, label in comparison.labels.items()
             for run in comparison.runs
         ],
+        "all_pairs": [_pairs(label, comparison.pairs[m]) for m, label in comparison.labels.items() if comparison.pairs],
         "notes": list(comparison.notes),
+    }
+
+
+def _pairs(label: str, pairs: Pairs) -> dict[str, Any]:
+    return {
+        "measure": label,
+        "queries": pairs.queries,
+        "first": list(pairs.first),
+        "runs": [
+            {
+                "run": run,
+                "mean": mean,
+                "letters": pairs.letters[run],
+                "p_values": {other: pairs.p_values[run, other] for other in pairs.means if other != run},
+            }
+            for run, mean in pairs.means.items()
+        ],
     }
 
 
@@ -99,6 +146,7 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
             "mean": table.means[run, measure].value,
             "interval": table.means[run, measure].interval,
             "queries": table.means[run, measure].queries,
+            "repeats": _spread(table, run, measure),
         }
         for measure, label in comparison.labels.items()
         for run in comparison.names
@@ -116,23 +164,37 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
             "pairs": i.pairs,
             "improved": i.improved,
             "worsened": i.worsened,
+            "interval": i.interval,
+            "p": i.p,
         }
         for run, i in table.p_imp.items()
     ]
-    return {"group": table.group, "queries": table.queries, "means": means, "changes": changes, "p_imp": p_imp}
+    counts = {"group": table.group, "queries": table.queries, "units": table.units}
+    return {**counts, "means": means, "changes": changes, "p_imp": p_imp}
+
+
+def _spread(table: Part, run: str, measure: Measure) -> dict[str, Any] | None:
+    """Return how far the runs of a system are apart; None where it has one."""
+    found = table.spreads.get((run, measure))
+    return None if found is None else found._asdict()
 
 
 def _change(change: Change) -> dict[str, Any]:
     return {
         "queries": change.queries,
+        "units": change.units,
         "difference": change.difference,
         "relative": change.relative,
         "interval": change.interval,
         "p_values": dict(change.p_values),
+        "decided_by": change.decided_by,
         "p": change.p,
         "p_adjusted": change.p_adjusted,
+        "smallest_p": change.smallest_p,
+        "counted": change.tested,
         "significant": change.significant,
         "verdict": change.verdict,
+        "within_margin": change.equivalent,
         "wins": change.wins,
         "ties": change.ties,
         "losses": change.losses,

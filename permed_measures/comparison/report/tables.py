@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ir_measures import Measure
 
 from permed_measures.comparison import Comparison
 from permed_measures.comparison import Table as Part
 from permed_measures.comparison.report import words
-from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
-from permed_measures.render.words import p_value, percent, queries, signed
+from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.words import counted, p_value, percent, signed
+
+_ALL_SENTENCES = 6
+"""Up to so many comparisons each has its sentence; above, those where something is shown."""
+_MANY_GROUPS = 40
+_SHOWN_GROUPS = 10
 
 
 def document(comparison: Comparison, *, brief: bool = False) -> Document:
     """Return the report; a brief one has no changes and no conclusions."""
-    method = words.method(comparison)
-    sections = [Section("", [means_table(comparison, [*method[:1], *words.definitions(comparison)])])]
+    below = [*words.stars(comparison), *words.repeats(comparison), *words.definitions(comparison)]
+    sections = [Section("", [means_table(comparison, below)])]
     if not brief:
-        sections.append(Section("", [changes_table(comparison, method[1:])]))
-    if comparison.groups:
-        sections.append(Section("", [groups_table(comparison)]))
-    if not brief:
-        said = [f"{label}: {words.conclusion(comparison, run, measure)}" for run, measure, label in _pairs(comparison)]
-        sections.append(Section("What can be concluded", [Lines(said, "- ")]))
-    sections.append(Section("", [Lines(comparison.notes, "note: ")]))
+        said, rest = sentences(comparison)
+        blocks = [*verdicts(comparison), Lines([*(text for *_, text in said), *rest], "- ", flow=True)]
+        sections.append(Section("What can be concluded", blocks))
+        below = [*words.method(comparison), *words.p_imp_lines(comparison)]
+        sections.append(Section("", [changes_table(comparison, below)]))
+    sections += [Section("", [table]) for table in [*pairs_tables(comparison), *groups_tables(comparison)]]
+    sections.append(Section("", [Lines(comparison.notes, "note: ", flow=True)]))
     return Document("", "", sections)
 
 
@@ -32,16 +37,41 @@ def _pairs(comparison: Comparison) -> list[tuple[str, Measure, str]]:
     return [(run, measure, label) for measure, label in comparison.labels.items() for run in comparison.runs]
 
 
+def sentences(comparison: Comparison) -> tuple[list[tuple[str, Measure, str]], list[str]]:
+    """Return run, measure and sentence where something is to be said, and the rest folded into few lines."""
+    pairs = _pairs(comparison)
+    quiet = {"not shown", "identical"} if len(pairs) > _ALL_SENTENCES else set()
+    folded = [pair for pair in pairs if comparison.whole.changes[pair[:2]].verdict in quiet]
+    said = [
+        (run, measure, f"{label}: {words.conclusion(comparison, run, measure)}")
+        for run, measure, label in pairs
+        if (run, measure, label) not in folded
+    ]
+    return said, words.folded(comparison, folded)
+
+
+def verdicts(comparison: Comparison) -> list[Block]:
+    """Return runs by measures, each with its verdict; nothing for a single comparison."""
+    if len(comparison.runs) * len(comparison.measures) == 1:
+        return []
+    rows: list[list[Value]] = [
+        [run, *(comparison.whole.changes[run, measure].verdict for measure in comparison.measures)]
+        for run in comparison.runs
+    ]
+    return [Table(["run", *comparison.labels.values()], rows, left=len(comparison.labels) + 1, name="verdicts-table")]
+
+
 def means_table(comparison: Comparison, below: Sequence[str]) -> Table:
     """Lay out runs by measures: the table of a paper."""
     described = bool(comparison.descriptions)
     heads = ["run", *(["description"] if described else []), *comparison.labels.values()]
-    heads.append(words.p_imp_name(comparison))
-    title = f"{queries(comparison.whole.queries)}, baseline {comparison.baseline}"
+    heads += filter(None, [words.p_imp_name(comparison)])
+    whole = comparison.whole
+    title = f"{comparison.counted(whole.queries, whole.units)}, baseline {comparison.baseline}"
     rows: list[list[Value]] = []
     for name in comparison.names:
         texts = [name, *([comparison.descriptions.get(name, "")] if described else [])]
-        rows.append([*texts, *_means(comparison, comparison.whole, name)])
+        rows.append([*texts, *_means(comparison, whole, name)])
     return Table(heads, rows, title, left=2 if described else 1, below=below, name="means-table")
 
 
@@ -52,21 +82,19 @@ def _means(comparison: Comparison, part: Part, name: str) -> list[Value]:
         best = name in part.best(measure) and len(part.best(measure)) < len(comparison.names)
         marked = change is not None and change.significant
         cells.append(Cell(part.means[name, measure].value, best=best, marked=marked))
-    improvement = part.p_imp.get(name)
-    return [*cells, None if improvement is None else improvement.value]
+    if part.p_imp:
+        improvement = part.p_imp.get(name)
+        cells.append(None if improvement is None else improvement.value)
+    return cells
 
 
 def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
-    """Lay out every change with its interval and tests; the star is at the p-value that decides."""
-    decides = f"p {words.SHORT_TEST_NAMES[comparison.test]}"
-    if comparison.correction in words.SHORT_CORRECTION_NAMES:
-        decides += f", {words.SHORT_CORRECTION_NAMES[comparison.correction]}"
+    """Lay out every change with its interval and the test that decides; the star is at its p-value."""
+    corrected = comparison.correction in words.SHORT_CORRECTION_NAMES
     rows: list[list[Value]] = []
-    p_values: dict[str, float | None] = {}
     for run, measure, label in _pairs(comparison):
         change = comparison.whole.changes[run, measure]
-        p_values = {f"p {name}": change.p_values[test] for test, name in words.SHORT_TEST_NAMES.items()}
-        p_values[decides] = change.p_adjusted  # without a correction it is there already
+        decides = Cell(change.p_adjusted, words.p_shown(change), marked=change.significant)
         rows.append(
             [
                 label,
@@ -74,24 +102,106 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
                 Cell(change.difference, signed(change.difference)),
                 Cell(change.relative, percent(change.relative)),
                 words.interval(change.interval),
-                *(Cell(p, p_value(p), marked=of == decides and change.significant) for of, p in p_values.items()),
+                *([Cell(change.p, p_value(change.p)), decides] if corrected else [decides]),
                 words.win_tie_loss(change),
                 Cell(change.effect_size, signed(change.effect_size, decimals=2)),
                 change.detectable,
             ]
         )
+    p_heads = ["p", f"p, {words.SHORT_CORRECTION_NAMES[comparison.correction]}"] if corrected else ["p"]
     interval = f"{words.level(comparison)} interval"
-    heads = ["measure", "run", "change", "gain", interval, *p_values, "win/tie/loss", "d", "detectable"]
+    heads = ["measure", "run", "change", "gain", interval, *p_heads, "win/tie/loss", "d", "detectable"]
     return Table(heads, rows, f"changes against {comparison.baseline}", left=2, below=below, name="changes-table")
 
 
-def groups_table(comparison: Comparison) -> Table:
-    """Lay out the means of every group, marked where a change is supported."""
-    heads = [comparison.grouped_by or "", "run", "queries", *comparison.labels.values(), words.p_imp_name(comparison)]
+def pairs_tables(comparison: Comparison) -> list[Table]:
+    """Lay out all pairs, measure by measure: means, letters, and the p-value of every pair."""
+    tables = []
+    for measure, pairs in comparison.pairs.items():
+        names = list(pairs.means)
+        rows: list[list[Value]] = [
+            [name, pairs.letters[name], mean, *(_pair_cell(comparison, pairs.p_values, name, other) for other in names)]
+            for name, mean in pairs.means.items()
+        ]
+        first = f"{pairs.first[0]} is first" if len(pairs.first) == 1 else f"tied for first: {', '.join(pairs.first)}"
+        drawn = f"under drawn sign flips, seed {comparison.settings.seed}; * p < {comparison.alpha:g}"
+        below = [
+            f"{first}; runs that share a letter are not separable",
+            f"p: the largest |t| of all {counted(len(names) * (len(names) - 1) // 2, 'pair')} {drawn}",
+        ]
+        label = comparison.labels[measure]
+        title = f"all pairs by {label}, {counted(pairs.queries, 'query', 'queries')}"
+        tables.append(Table(["run", "letters", "mean", *names], rows, title, left=2, below=below, name="pairs-table"))
+    return tables
+
+
+def _pair_cell(comparison: Comparison, p_values: Mapping[tuple[str, str], float], name: str, other: str) -> Value:
+    if name == other:
+        return ""
+    p = p_values[name, other]
+    return Cell(p, p_value(p), marked=p < comparison.alpha)
+
+
+def groups_tables(comparison: Comparison) -> list[Table]:
+    """Lay out the groups: each with its means, or where there are many, how they are distributed and the extremes."""
+    if not comparison.groups:
+        return []
+    return _summary(comparison) if len(comparison.groups) > _MANY_GROUPS else [_groups_table(comparison)]
+
+
+def _groups_table(comparison: Comparison) -> Table:
+    labels = [*comparison.labels.values(), *filter(None, [words.p_imp_name(comparison)])]
+    few = any(_too_few(part, name) for part in comparison.groups for name in comparison.runs)
     rows: list[list[Value]] = []
     for part in comparison.groups:
         for name in comparison.names:
             first = name == comparison.baseline
             start = [(part.group or "") if first else "", name, str(part.queries) if first else ""]
-            rows.append([*start, *_means(comparison, part, name)])
+            rows.append([*start, *_means(comparison, part, name), *([_too_few(part, name)] if few else [])])
+    heads = [comparison.grouped_by or "", "run", "queries", *labels, *(["too few queries"] if few else [])]
     return Table(heads, rows, f"by {comparison.grouped_by}", left=2, name="groups-table")
+
+
+def _too_few(part: Part, name: str) -> str:
+    """Say that nothing could have been shown in a group, whatever its values."""
+    changes = [change for (run, _), change in part.changes.items() if run == name]
+    if all(change.verdict == "identical" for change in changes) or any(change.tested for change in changes):
+        return ""
+    least = min(changes, key=lambda change: change.smallest_p or 1.0)
+    return f"smallest possible p = {words.smallest_p(least)}"
+
+
+def _summary(comparison: Comparison) -> list[Table]:
+    title = f"by {comparison.grouped_by}: {len(comparison.groups):,} groups"
+    spread: list[list[Value]] = []
+    extremes: list[list[Value]] = []
+    for run, measure, label in _pairs(comparison):
+        changes = [(part.changes[run, measure].difference, part) for part in comparison.groups]
+        ordered = sorted(
+            ((change, part) for change, part in changes if change is not None),
+            key=lambda pair: (pair[0], pair[1].group),
+        )
+        if not ordered:
+            continue
+        numbers = [change for change, _ in ordered]
+        counts = [sum(n > 0 for n in numbers), numbers.count(0.0), sum(n < 0 for n in numbers)]
+        starred = sum(part.changes[run, measure].significant for part in comparison.groups)
+        shares = [numbers[round(share * (len(numbers) - 1))] for share in (0, 0.1, 0.5, 0.9, 1)]
+        cells = [Cell(value, signed(value)) for value in shares]
+        spread.append([label, run, "/".join(map(str, counts)), str(starred), *cells])
+        if measure == comparison.measures[0]:
+            ends = [("worst", ordered[:_SHOWN_GROUPS]), ("best", ordered[: -_SHOWN_GROUPS - 1 : -1])]
+            extremes += [
+                [run, end, part.group or "", str(part.queries), Cell(change, signed(change))]
+                for end, some in ends
+                for change, part in some
+            ]
+    heads = ["measure", "run", "better/equal/worse", "starred", "lowest", "10%", "median", "90%", "highest"]
+    below = ["changes of the means of groups; CSV and JSON have every group"]
+    by = f"the {_SHOWN_GROUPS} worst and best by {next(iter(comparison.labels.values()))}"
+    return [
+        Table(heads, spread, title, left=2, below=below, name="groups-table"),
+        Table(
+            ["run", "", comparison.grouped_by or "", "queries", "change"], extremes, by, left=3, name="extremes-table"
+        ),
+    ]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from ir_measures import Measure
 
-from permed_measures.comparison import Change, Comparison, p_imp
-from permed_measures.comparison.significance import POWER, Interval
+from permed_measures.comparison import Change, Comparison, Table, p_imp
+from permed_measures.inference import EXACT_UNITS, POWER, Interval
 from permed_measures.measures.definitions import definition
-from permed_measures.render.words import NONE, counted, number, p_is, percent, queries, signed
+from permed_measures.render.words import NONE, counted, number, p_is, p_value, percent, queries, signed
 
-TEST_NAMES = {"t": "paired t-test", "wilcoxon": "Wilcoxon signed-rank test", "randomization": "randomization test"}
-SHORT_TEST_NAMES = {"t": "t", "wilcoxon": "Wilcoxon", "randomization": "rand."}
+TEST_NAMES = {
+    "sign flips": "exact sign-flip test",
+    "t": "paired t-test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "randomization": "randomization test",
+}
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
 SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH"}
 
@@ -31,102 +38,199 @@ def level(comparison: Comparison) -> str:
 
 
 def p_imp_name(comparison: Comparison) -> str:
-    """Write P-imp@10."""
-    return f"{p_imp.NAME}@{next(iter(comparison.whole.p_imp.values())).cutoff}"
+    """Write P-imp@10; nothing where it was left out."""
+    return next((f"{p_imp.NAME}@{found.cutoff}" for found in comparison.whole.p_imp.values()), "")
+
+
+def smallest_p(change: Change) -> str:
+    """Write what the test could at best have found."""
+    return "" if change.smallest_p is None else f"{change.smallest_p:.3g}"
 
 
 def definitions(comparison: Comparison) -> list[str]:
-    """Return one line for each name in the tables: what stands behind it."""
+    """Return one line for each name in the tables: what is behind it."""
     lines = []
     for measure, label in comparison.labels.items():
         stands_for = label if label == str(measure) else f"{label} = {measure}"
         said = definition(measure)
         lines.append(f"{stands_for}: {said}" if said else stands_for)
-    cutoff = next(iter(comparison.whole.p_imp.values())).cutoff
-    lines.append(f"{p_imp_name(comparison)}: {p_imp.meaning(cutoff, comparison.baseline)}")
+    cutoffs = {found.cutoff for found in comparison.whole.p_imp.values()}
+    return [*lines, *(f"{p_imp_name(comparison)}: {p_imp.meaning(k, comparison.baseline)}" for k in cutoffs)]
+
+
+def stars(comparison: Comparison) -> list[str]:
+    """Say what a star is: the test that decides, and the correction; of the groups too, whose count is another."""
+    starred = any(change.significant for table in comparison.tables for change in table.changes.values())
+    sign = f"* differs from {comparison.baseline}" if starred else f"no difference from {comparison.baseline} is shown"
+    lines = [f"{sign}: {family(comparison, [comparison.whole])}, p < {comparison.alpha:g}"]
+    if comparison.groups:
+        lines.append(f"in groups: {family(comparison, comparison.groups)}, corrected apart from all queries")
+    return lines
+
+
+def family(comparison: Comparison, tables: Iterable[Table]) -> str:
+    """Say which test decides, and over how many comparisons p-values are corrected."""
+    changes = [change for table in tables for change in table.changes.values()]
+    used = [name for test, name in TEST_NAMES.items() if any(change.decided_by == test for change in changes)]
+    unit = "queries" if comparison.settings.clusters is None else f"{comparison.settings.clusters.name}s"
+    tests = " or ".join(used)
+    if len(used) > 1:
+        tests = f"{used[0]} up to {EXACT_UNITS} {unit}, above that the {used[1]}"
+    if comparison.settings.clusters is not None:
+        tests += f" over {unit}"
+    left = sum(not change.tested for change in changes)
+    out = f" ({left} with too few {unit} to show anything left out)" if left else ""
+    if comparison.correction == "none":
+        return f"{tests}, no correction{out}"
+    return f"{tests}, {CORRECTION_NAMES[comparison.correction]} over {counted(len(changes) - left, 'comparison')}{out}"
+
+
+def repeats(comparison: Comparison) -> list[str]:
+    """Say of each system that has several runs how far they are apart."""
+    lines = []
+    for name in comparison.names:
+        spreads = {m: found for (run, m), found in comparison.whole.spreads.items() if run == name}
+        said = [
+            f"{comparison.labels[m]} from {number(found.low)} to {number(found.high)} (standard deviation "
+            f"{number(found.deviation)})"
+            for m, found in spreads.items()
+        ]
+        if said:
+            runs = next(iter(spreads.values())).runs
+            lines.append(f"{name}: the mean of {runs} runs, {', '.join(said)}; its intervals allow for that")
     return lines
 
 
 def method(comparison: Comparison) -> list[str]:
-    """Return how the numbers were made."""
-    starred = any(change.significant for table in comparison.tables for change in table.changes.values())
-    sign = f"* differs from {comparison.baseline}" if starred else f"no difference from {comparison.baseline} is shown"
+    """Return how the numbers below the changes were made."""
+    whole = comparison.whole
+    units = comparison.counted(whole.queries, whole.units)
     lines = [
-        f"{sign}: {TEST_NAMES[comparison.test]}, {_family(comparison)}, p < {comparison.alpha:g}",
-        f"{level(comparison)} interval: BCa bootstrap, {comparison.resamples:,} draws, seed {comparison.seed}",
-        f"detectable: what a paired t-test on as many queries finds {POWER:.0%} of the time, before correction",
+        f"{level(comparison)} interval: the mean and its standard error over {units}, by Student's t",
+        f"detectable: what these queries show {POWER:.0%} of the time, at the level that decides",
         "gain: the change as a share of the baseline's mean; d: its mean in standard deviations (Cohen's d_z)",
     ]
-    if comparison.groups:
-        lines.append("the p-values of all groups are corrected together, apart from the table of all queries")
+    if any(not change.tested for change in whole.changes.values()):
+        lines.append("\u2265p: the smallest p that so few differences allow; such a comparison leaves the count")
+    if any(change.interval_disagrees for change in whole.changes.values()):
+        lines.append("where star and interval disagree, the test decides: it is corrected, the interval is not")
     return lines
 
 
-def _family(comparison: Comparison) -> str:
-    if comparison.correction == "none":
-        return "no correction"
-    tests = counted(len(comparison.whole.changes), "comparison")
-    return f"{CORRECTION_NAMES[comparison.correction]} over {tests}"
+def p_imp_lines(comparison: Comparison) -> list[str]:
+    """Say how sure P-imp is, run by run."""
+    lines = []
+    for run, found in comparison.whole.p_imp.items():
+        if found.interval is None or found.p is None:
+            continue
+        low, high = found.interval
+        lines.append(
+            f"{p_imp_name(comparison)} of {run}: {number(found.value)}, {level(comparison)} interval {number(low)} to "
+            f"{number(high)}; {found.improved:,} of {counted(found.pairs, 'pair')} put right, {found.worsened:,} put "
+            f"wrong: {p_is(found.p)}, not corrected"
+        )
+    return lines
 
 
 def conclusion(comparison: Comparison, run: str, measure: Measure) -> str:
     """Say what can, and what cannot, be concluded about all queries."""
     change = comparison.whole.changes[run, measure]
     baseline = comparison.baseline
-    if change.queries == 0:
-        return f"no query is in both {run} and {baseline}; nothing can be compared."
-    if change.verdict == "undefined":
-        return (
-            f"the change is {signed(change.difference)} on one query; intervals and tests need two at least, so "
-            "nothing can be concluded beyond this query."
-        )
     if change.verdict == "identical":
         return f"{run} and {baseline} have the same value on every one of {queries(change.queries)}; nothing to test."
+    if change.verdict == "undefined":
+        return _undefined(comparison, run, change)
     what = (
         f"{signed(change.difference)} ({percent(change.relative)}), {level(comparison)} interval "
         f"{interval(change.interval)}"
     )
+    decided = f"{what}, {_p_in_words(comparison, change)}."
+    margin = comparison.settings.margin
     if change.significant:
-        supported = f"{what}, {_p_in_words(comparison, change)}. {_at_least(change)}"
-        return f"{run} is {change.verdict} than {baseline}: {supported}"
-    if change.verdict == "not shown after correction":
+        within = f", by less than the margin {margin:g}" if change.equivalent else ""
+        return f"{run} is {change.verdict} than {baseline}{within}: {decided} {_at_least(change)}"
+    if change.verdict == "mixed":
+        most = "better" if change.direction > 0 else "worse"
         return (
-            f"{run} is not shown to differ from {baseline}: {what}. Alone it would pass ({p_is(change.p)}), but not "
-            "among "
-            f"{len(comparison.whole.changes)} comparisons ({_p_in_words(comparison, change)}); test this one alone on "
-            "new queries."
+            f"{run} against {baseline} is mixed: most changes are for the {most} (by ranks), but the mean does not "
+            f"follow: {decided} Few large changes weigh against many small ones."
         )
-    unsupported = f"{what}, {_p_in_words(comparison, change)}. {_unseen(comparison, change)}"
-    return f"{run} is not shown to differ from {baseline}: {unsupported}"
+    if change.verdict == "equivalent":
+        return f"{run} is equivalent to {baseline}: the change surely stays within \u00b1{margin:g}: {decided}"
+    return f"{run} is not shown to differ from {baseline}: {_not_shown(comparison, change, what, decided)}"
+
+
+def _undefined(comparison: Comparison, run: str, change: Change) -> str:
+    if change.queries == 0:
+        return f"no query is in both {run} and {comparison.baseline}; nothing can be compared."
+    one = "one query" if change.queries == 1 else comparison.counted(change.queries, change.units)
+    beyond = "this query" if change.queries == 1 else "these"
+    return (
+        f"the change is {signed(change.difference)} on {one}; intervals and tests need two independent units at least, "
+        f"so nothing can be concluded beyond {beyond}."
+    )
 
 
 def _p_in_words(comparison: Comparison, change: Change) -> str:
-    if comparison.correction == "none":
-        return f"{p_is(change.p)} ({TEST_NAMES[comparison.test]})"
+    if comparison.correction == "none" or not change.tested:
+        return f"{p_is(change.p)} ({TEST_NAMES[change.decided_by]})"
     return f"{p_is(change.p_adjusted)} after {CORRECTION_NAMES[comparison.correction]}"
 
 
 def _at_least(change: Change) -> str:
-    low, high = change.interval or (0.0, 0.0)
-    if low <= 0 <= high:
+    if change.interval_disagrees or change.interval is None:
         return "The interval reaches zero, so the difference may be very small."
+    low, high = change.interval
     nearest = low if low > 0 else high
     return f"Chance alone is an unlikely cause; on other queries like these it may be as small as {signed(nearest)}."
 
 
-def _unseen(comparison: Comparison, change: Change) -> str:
-    if change.smallest_p is not None and change.smallest_p >= comparison.alpha:
-        differ = change.wins + change.losses
+def _not_shown(comparison: Comparison, change: Change, what: str, decided: str) -> str:
+    if not change.tested:
+        differ = round(1 - math.log2(change.smallest_p or 1.0))
+        of = comparison.settings.clusters
+        only = queries(differ) if of is None else of.counted(differ)
+        only += " differs" if differ == 1 else " differ"
+        reach = f"reach p < {comparison.alpha:g}"
+        reach += " among so many" if (change.smallest_p or 0) < comparison.alpha else ""
         return (
-            f"Only {queries(differ)} differ: with so few this test cannot reach p < {comparison.alpha:g}, whatever "
-            "they say."
+            f"{decided} Only {only}: with so few this test cannot {reach}, whatever they say (smallest possible p = "
+            f"{smallest_p(change)})."
         )
-    low, high = change.interval or (0.0, 0.0)
-    if low > 0 or high < 0:
-        return "The interval, which is not corrected, leaves zero out, the test does not: weak evidence at best."
+    if change.p is not None and change.p < comparison.alpha:
+        among = sum(other.tested for other in comparison.whole.changes.values())
+        return (
+            f"{what}. Alone it would pass ({p_is(change.p)}), but not among {counted(among, 'comparison')} "
+            f"({_p_in_words(comparison, change)}); test this one alone on new queries."
+        )
+    if change.interval_disagrees:
+        return f"{decided} The interval leaves zero out, the test does not, and it decides: weak evidence at best."
     if change.detectable is None:
-        return "That is no proof that they are equal."
+        return f"{decided} That is no proof that they are equal."
     return (
-        f"That is no proof that they are equal: {queries(change.queries)} show a difference of "
-        f"{number(change.detectable)} four times out of five, a smaller one less often."
+        f"{decided} That is no proof that they are equal: {comparison.counted(change.queries, change.units)} show a "
+        f"difference of {number(change.detectable)} four times out of five, a smaller one less often."
     )
+
+
+def folded(comparison: Comparison, pairs: Iterable[tuple[str, Measure, str]]) -> list[str]:
+    """Say in few lines of many pairs that nothing is shown, or that they are the same."""
+    by_verdict: dict[str, dict[str, list[str]]] = {}
+    for run, measure, label in pairs:
+        verdict = comparison.whole.changes[run, measure].verdict
+        by_verdict.setdefault(verdict, {}).setdefault(label, []).append(run)
+    said = {
+        "not shown": f"not shown to differ from {comparison.baseline}, which is no proof that they are equal (what "
+        "would have been seen is in the column detectable)",
+        "identical": f"the same value as {comparison.baseline} on every query",
+    }
+    lines = []
+    for kind, by_label in by_verdict.items():
+        named = "; ".join(f"{label}: {', '.join(runs)}" for label, runs in by_label.items())
+        lines.append(f"{said[kind]}: {named}")
+    return lines
+
+
+def p_shown(change: Change) -> str:
+    """Write the corrected p-value, or the smallest possible one where nothing could have been shown."""
+    return p_value(change.p_adjusted) if change.tested else f"\u2265{smallest_p(change)}"

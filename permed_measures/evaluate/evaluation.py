@@ -126,10 +126,7 @@ class Evaluation(Result):
 
         :meth:`load` reads the file, and ``compare`` takes it in place of the run.
         """
-        from permed_measures.files.values import SavedValues, write  # noqa: PLC0415  (as above)
-
-        saved = self.saved(name)  # first: it says what is missing
-        write(path, SavedValues([saved], {} if self.conditions is None else self.conditions.judged))
+        save_all(path, {name: self})
 
     @classmethod
     def load(cls, path: str | PathLike[str], name: str | None = None) -> Evaluation:
@@ -159,6 +156,17 @@ class Evaluation(Result):
             order=next(order for order in ORDERS if order in orders),
             conditions=Conditions.known({measure: column.signature for measure, column in columns.items()}, judged),
         )
+
+
+def save_all(path: str | PathLike[str], evaluations: Mapping[str, Evaluation]) -> None:
+    """Save evaluations by their names into one file; all are of the same qrels."""
+    from permed_measures.files.values import SavedValues, write  # noqa: PLC0415  (as above)
+
+    runs = [evaluation.saved(name) for name, evaluation in evaluations.items()]  # first: it says what is missing
+    judged: dict[str, Digest] = {}
+    for evaluation in evaluations.values():
+        judged |= {} if evaluation.conditions is None else evaluation.conditions.judged
+    write(path, SavedValues(runs, judged))
 
 
 def one_run(saved: SavedValues, name: str | None, path: str | PathLike[str]) -> SavedRun:

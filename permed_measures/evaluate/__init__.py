@@ -10,7 +10,7 @@ from ir_measures import Measure
 
 from permed_measures.delegate import deepest, delegate, zero_without_hits
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluation import Evaluation, aggregate
+from permed_measures.evaluate.evaluation import Evaluation, aggregate
 from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import declared, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
@@ -19,7 +19,7 @@ from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
 from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
-from permed_measures.signature import Conditions
+from permed_measures.signature import Conditions, Digest, digests
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,11 +131,11 @@ class Plan:
         measures: Iterable[Measure],
         query_sets: Mapping[Measure, QuerySet],
         counts: Iterable[int],
-        qrels: Qrels,
+        judged: Callable[[], Mapping[str, Digest]],
     ) -> Conditions:
         """Say under which conditions the values of the measures were computed, each over so many queries."""
         rows = zip(measures, self.computed, counts, strict=True)
-        return Conditions({m: (with_rel, query_sets[m], n) for m, with_rel, n in rows}, self.order, qrels)
+        return Conditions({m: (with_rel, query_sets[m], n) for m, with_rel, n in rows}, self.order, judged)
 
     def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
         for index, measure in {**self.by_kernel, **self.by_delegate}.items():
@@ -226,7 +226,9 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
         order=order,
-        conditions=plan.conditions(chosen, query_sets, [len(column) for column in by_measure.values()], judged),
+        conditions=plan.conditions(
+            chosen, query_sets, [len(column) for column in by_measure.values()], lambda: digests(judged)
+        ),
     )
 
 

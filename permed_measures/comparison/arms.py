@@ -1,0 +1,140 @@
+"""What a comparison keeps of each run: its values, its notes, and the pairs that P-imp counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import ir_measures
+from ir_measures import Measure
+
+from permed_measures.comparison.changes import Key, Settings
+from permed_measures.comparison.columns import Column, Shelf
+from permed_measures.comparison.p_imp import Counts, PairImprovement, Tops, pair_counts, pair_improvement, tops
+from permed_measures.comparison.repeats import averaged
+from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.inputs import Qrels, Run
+from permed_measures.notes import NEVER_MEET, Queries
+from permed_measures.profiles import Profile
+from permed_measures.ranking import Order
+from permed_measures.signature import Conditions
+
+_USUAL_CUTOFF = 10
+
+
+class Arms:
+    """The runs, the baseline first; of each only what the comparison needs is kept."""
+
+    labels: Mapping[Measure, str]
+    profile: Profile | None
+    min_relevance: float | None
+
+    conditions: Conditions | None
+
+    def __init__(self, qrels: Qrels | None, order: Order, cutoff: int | None, *, p_imp: bool) -> None:
+        self._qrels, self._order, self._cutoff, self._asked = qrels or {}, order, cutoff, p_imp
+        self._shelf = Shelf()
+        self._before: Tops = {}
+        self._ran: set[str] = set()
+        self._counts: dict[str, dict[str, Counts]] = {}
+        self._said: dict[str, dict[str, None]] = {}
+        self._columns: dict[Key, list[Column]] = {}
+        self.names: dict[str, bool] = {}
+        """Whether P-imp was counted, by name."""
+
+    def add(self, name: str, run: Run | None, evaluation: Evaluation, *, repeated: bool = False) -> None:
+        """Keep one run, or one of several of a system, or only what it reached, where it is not there itself."""
+        if not self.names:
+            _check_means(evaluation.labels)
+            self.labels, self.profile, self.conditions = evaluation.labels, evaluation.profile, evaluation.conditions
+            self.min_relevance = evaluation.min_relevance
+        self._check_ran(run, evaluation)
+        self.names[name] = self._asked and run is not None and not repeated
+        if run is not None and self.names[name]:
+            self._cutoff = self._cutoff or _deepest(evaluation.labels)
+            top = tops(run, self._qrels, self._cutoff, self._order)
+            if len(self.names) == 1:
+                self._before = top
+            elif next(iter(self.names.values())):  # the baseline has its order too
+                rel = 1 if self.min_relevance is None else self.min_relevance
+                self._counts[name] = pair_counts(self._qrels, self._before, top, cutoff=self._cutoff, rel=rel)
+        for note in evaluation.notes:
+            self._said.setdefault(note, {})[name] = None
+        for measure, column in evaluation.columns.items():
+            self._columns.setdefault((name, measure), []).append(self._shelf.column(column))
+
+    @cached_property
+    def values(self) -> dict[Key, Mapping[str, float]]:
+        """The value of every query, by run and measure; the mean of its runs where a system has several."""
+        return {
+            key: columns[0] if len(columns) == 1 else self._shelf.column(averaged(columns))
+            for key, columns in self._columns.items()
+        }
+
+    @property
+    def repeats(self) -> dict[Key, Sequence[Mapping[str, float]]]:
+        """The values of every single run, where a system has several."""
+        return {key: columns for key, columns in self._columns.items() if len(columns) > 1}
+
+    def _check_ran(self, run: Run | None, evaluation: Evaluation) -> None:
+        """Refuse an arm that never ran, or on other queries: its values would say nothing."""
+        if run is None:
+            ran = {query_id for column in evaluation.columns.values() for query_id in column}
+        else:
+            ran = {query_id for query_id in self._qrels if run.get(query_id)}
+        self._ran = self._ran or ran
+        if not ran and run is not None:
+            judged, returned = Queries.of(self._qrels), Queries.of(run)
+            never = NEVER_MEET if self._qrels.keys().isdisjoint(run) else "no document is returned for any judged query"
+            msg = (
+                f"{never}, so there is nothing to compare: the qrels hold {judged.counted}{judged.named}, the run "
+                f"{returned.counted}{returned.named}; did it run, and are the query ids written alike?"
+            )
+            raise InputError(msg)
+        if self._ran.isdisjoint(ran):
+            here, there = Queries.of(ran), Queries.of(self._ran)
+            msg = (
+                f"it shares no query with the baseline, so there is nothing to compare: {here.counted}{here.named} "
+                f"here, {there.counted}{there.named} there"
+            )
+            raise InputError(msg)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader should know of the input; each note once, with the runs that it is about."""
+        notes = [
+            note if len(names) == len(self.names) else f"{', '.join(names)}: {note}"
+            for note, names in self._said.items()
+        ]
+        without = [name for name, counted in self.names.items() if not counted]
+        if self._asked and without:
+            which = "" if next(iter(self.names)) in without else f" of {', '.join(without)}"
+            notes.append(f"no P-imp{which}: it looks at single rankings, not at repeats or saved values")
+        return notes
+
+    def p_imp(self, query_ids: Sequence[str] | None, settings: Settings) -> dict[str, PairImprovement]:
+        """Return P-imp of every run over some queries, or all; nothing where it was left out."""
+        return {
+            name: pair_improvement(
+                counts,
+                self._cutoff or _USUAL_CUTOFF,
+                query_ids=query_ids,
+                cluster_of=settings.clusters,
+                alpha=settings.alpha,
+            )
+            for name, counts in self._counts.items()
+        }
+
+
+def _check_means(measures: Iterable[Measure]) -> None:
+    for measure in measures:
+        if type(measure.aggregator()) is not ir_measures.MeanAgg:
+            raise ParamError(f"{measure} is not a mean over queries, so its change cannot be tested; leave it out")
+
+
+def _deepest(measures: Iterable[Measure]) -> int:
+    cutoffs = [measure.params.get("cutoff") for measure in measures]
+    return max(
+        (cutoff for cutoff in cutoffs if cutoff and cutoff > 1), default=_USUAL_CUTOFF
+    )  # one document is no pair

@@ -1,0 +1,57 @@
+"""Repeats: several runs of one system are one column of means, and their spread widens what is said of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Spread(NamedTuple):
+    """How far the runs of one system are from one another."""
+
+    runs: int
+    deviation: float
+    """The standard deviation of the means of single runs."""
+    low: float
+    high: float
+
+    @property
+    def variance(self) -> float:
+        """What the choice of the runs adds to the variance of their common mean."""
+        return self.deviation**2 / self.runs
+
+
+def averaged(repeats: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Return the mean of every query over the runs that have it.
+
+    >>> averaged([{"q": 0.0, "r": 1.0}, {"q": 0.5}])
+    {'q': 0.25, 'r': 1.0}
+    """
+    if len(repeats) == 1:
+        return repeats[0]
+    query_ids = dict.fromkeys(query_id for column in repeats for query_id in column)
+    found = {query_id: [column[query_id] for column in repeats if query_id in column] for query_id in query_ids}
+    return {query_id: math.fsum(values) / len(values) for query_id, values in found.items()}
+
+
+def spread(repeats: Sequence[Mapping[str, float]], query_ids: Iterable[str] | None = None) -> Spread | None:
+    """Return how far runs of one system are apart, over all queries or some; None with fewer than two runs.
+
+    >>> spread([{"q": 0.5, "r": 0.5}, {"q": 1.0, "r": 0.5}])   # means 0.5 and 0.75
+    Spread(runs=2, deviation=0.1767766952966369, low=0.5, high=0.75)
+    """
+    kept = None if query_ids is None else list(query_ids)
+    means = []
+    for column in repeats:
+        values = (
+            list(column.values()) if kept is None else [column[query_id] for query_id in kept if query_id in column]
+        )
+        if values:
+            means.append(math.fsum(values) / len(values))
+    num = len(means)
+    if num < 2:  # noqa: PLR2004  (one run has no spread)
+        return None
+    middle = math.fsum(means) / num
+    deviation = math.sqrt(math.fsum((mean - middle) ** 2 for mean in means) / (num - 1))
+    return Spread(num, deviation, min(means), max(means))
