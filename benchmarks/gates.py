@@ -105,7 +105,7 @@ def at_the_margin(times, seed=1, sizes=(5, 10, 30, 100, 300, 1000, 5000)):
         margin = true_drop(kind, np.random.default_rng(seed), 0.05)
         for num in sizes:
             draw = partial(kind, np.random.default_rng(seed), num, 0.05)
-            found = rates(draw, margin, times if num < 2000 else times // 4)
+            found = rates(draw, margin, times)
             yield f"drop = margin, {name}, {num} queries", *found, 0.07
         for clusters, num in (("of 5", 30), ("of 5", 200), ("unequal", 30), ("unequal", 200)):
             parts = CLUSTERS[clusters](num)
