@@ -108,7 +108,7 @@ def ask(
     wanted = given + [Condition(t.name, "<" if t.lower_is_better else ">", t.target) for t in targets]
     known = {} if profile is None else {entry.name: entry for entry in profile.entries}
     figures = [condition for condition in wanted if _is_asked_of_figures(condition, known, serving or {})]
-    skipped = [c for c in wanted if c not in figures and c.name not in known and is_figure(c.name)]
+    skipped = [c for c in wanted if c not in figures and c.name not in known and _is_figure(c.name)]
     _check_skipped(skipped, serving, allow_skipped=allow_skipped and not given)
     values = [condition for condition in wanted if condition not in figures and condition not in skipped]
     entries = {c.name: known.get(c.name) or _entry(c.name, [*known, *(serving or {})]) for c in values}
@@ -127,11 +127,12 @@ def ask(
     return Asked(values, figures, skipped, entries)
 
 
-def is_figure(name: str) -> bool:
-    """Whether serving figures have numbers under such a name."""
+def _is_figure(name: str) -> bool:
+    if _measure(name) is not None:
+        return False
     from permed_measures.serving.summary import is_figure  # noqa: PLC0415  (only for names that are no measure)
 
-    return _measure(name) is None and is_figure(name)
+    return is_figure(name)
 
 
 def _measure(name: str) -> Measure | None:
