@@ -334,6 +334,10 @@ def test_the_summary_and_annotations_of_github(tool, builds, monkeypatch):
     (builds / "texts.tsv").write_text("1\thow to | sleep\n")
     tool(*arguments, "--summary", "comment.md", "--show-queries", "2", "--query-texts", "texts.tsv")
     assert r"| Success@1 | 1 | how to \| sleep | 1.0000 | 0.0000 |" in (builds / "comment.md").read_text()
+    (builds / "few.run").write_text((builds / "half.run").read_text().partition("\n10 Q0")[0] + "\n")
+    few = ("gate", "qrels.txt", "few.run", "Success@1>=0", "--summary", "comment.md")
+    assert "190 queries missing from the run, counted as 0 ('10', " in tool(*few)[1]
+    assert "190 queries missing from the run, counted as 0\n" in (builds / "comment.md").read_text()
     code, _, err = tool("gate", "absent.txt", "half.run", "P@1>0", "--summary", "comment.md")
     assert (code, "::error title=the gate could not be checked::absent.txt" in err) == (2, True)
     assert "could not be checked" in (builds / "comment.md").read_text()

@@ -309,12 +309,23 @@ def test_wrong_gates():
         gate(QRELS, GOOD, baseline=BAD, max_drop=0.1)
     with pytest.raises(ParamError, match=r"a baseline needs a margin.*max_drop=0\.02"):
         gate(QRELS, GOOD, ["RR>0"], baseline=BAD)
-    for wrong in ({"max_drop": -1}, {"max_drop": {"RR": -1}}, {"max_drop": 0.1, "hard_drop": 0.05}, {"max_drop": True}):
+    for wrong in (
+        {"max_drop": -1},
+        {"max_drop": {"RR": -1}},
+        {"max_drop": 0.1, "hard_drop": 0.05},
+        {"max_drop": True},
+        {"max_drop": {}},
+        {"max_drop": "1"},
+    ):
         with pytest.raises(ParamError, match="_drop"):
             gate(QRELS, GOOD, ["RR>0"], baseline=BAD, **wrong)
     for wrong in ({"alpha": 0.7}, {"undecided": "pass"}, {"correction": "tukey"}):
         with pytest.raises(ParamError, match="is not allowed"):
             gate(QRELS, GOOD, ["RR>0"], baseline=BAD, max_drop=0.1, **wrong)
+    with pytest.raises(ParamError, match="RR and recip_rank are one measure, with two margins"):
+        gate(QRELS, GOOD, baseline=BAD, max_drop={"RR": 0.1, "recip_rank": 0.2})
+    with pytest.raises(InputError, match="needs a baseline that permed-measures gate --accept wrote"):
+        gate(QRELS, GOOD, baseline=BAD, max_drop={"RR": 0.1}, max_drop_since_anchor=0.2)
     with pytest.raises(ParamError, match="NumRet is no mean over queries"):
         gate(QRELS, GOOD, ["NumRet>0"], baseline=BAD, max_drop=0.1)
     assert held(gate(QRELS, GOOD, ["NumRet>0"], baseline=GOOD, max_drop={"RR": 0.1})) == [True, True]
@@ -325,6 +336,13 @@ def test_wrong_gates():
 def test_what_was_removed_says_why(name, value):
     with pytest.raises(ParamError, match=f"gate\\(\\) has no {name}= any more"):
         gate(QRELS, GOOD, ["RR>0"], **{name: value})
+
+
+def test_queries_that_are_not_compared_are_counted():
+    run = {query_id: GOOD[query_id] for query_id in list(GOOD)[:30]}
+    result = gate(QRELS, run, baseline=GOOD, max_drop={"RR": 0.1}, queries="both")
+    assert result.checks[0].n == 30
+    assert "RR: 10 queries of the baseline not compared: the run does not have them" in result.notes
 
 
 def test_an_empty_arm_is_no_pass():

@@ -241,8 +241,16 @@ class Job:
                         f"{name}: a few queries carry most of the change, all in one direction; below some 200 queries "
                         "no bound is safe then: look at those queries"
                     )
-            anchor = None if baseline is None else baseline.anchor.get(measure)
-            if anchor is not None and rules.max_drop_since_anchor is not None:
+            lost = len(compared[0].before.keys() - compared[0].after.keys())
+            if lost:
+                notes.append(
+                    f"{name}: {counted_queries(lost)} of the baseline are not among those of the run: not compared"
+                )
+            if rules.max_drop_since_anchor is not None and baseline is not None:
+                anchor = baseline.anchor.get(measure)
+                if anchor is None:
+                    msg = "max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote, with its anchor"
+                    raise InputError(msg)
                 one = replace(compared[0], before=anchor, cluster_of=units, depth_identical="")
                 check = anchor_check(one.check(rules.max_drop_since_anchor, rules), rules.max_drop_since_anchor)
                 since.append(replace(check, signature=signature))
@@ -254,6 +262,9 @@ class Job:
         for name, entry in self.asked.entries.items():
             if self.rules.margin(name) is not None:
                 once.setdefault(entry.measure, name)
+            again = once.get(entry.measure, name)
+            if self.rules.margin(name) not in (None, self.rules.margin(again)):
+                raise ParamError(f"max_drop: {again} and {name} are one measure, with two margins; keep one")
         for measure, name in once.items():
             if not is_mean(measure):
                 msg = f"{name} is no mean over queries, so a drop cannot be tested; name margins of others"
