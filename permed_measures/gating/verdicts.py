@@ -244,12 +244,12 @@ class Job:
             lost = len(compared[0].before.keys() - compared[0].after.keys())
             if lost:
                 notes.append(
-                    f"{name}: {counted_queries(lost)} of the baseline are not among those of the run: not compared"
+                    f"{name}: {counted_queries(lost)} of the baseline not compared: the run does not have them"
                 )
             if rules.max_drop_since_anchor is not None and baseline is not None:
                 anchor = baseline.anchor.get(measure)
                 if anchor is None:
-                    msg = "max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote, with its anchor"
+                    msg = "max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote"
                     raise InputError(msg)
                 one = replace(compared[0], before=anchor, cluster_of=units, depth_identical="")
                 check = anchor_check(one.check(rules.max_drop_since_anchor, rules), rules.max_drop_since_anchor)
