@@ -246,6 +246,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         with _naming(name):
             for run, evaluation in systems.evaluations(name):
                 arms.add(name, run, evaluation, repeated=systems.several(name))
+                del run, evaluation  # before the next one is made
     step("deciding", 0.8)
     present = all_ids(arms.values.values())
     units = None if cluster is None else clusters(present, cluster)
