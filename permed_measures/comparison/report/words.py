@@ -85,6 +85,11 @@ def family(comparison: Comparison, tables: Iterable[Table]) -> str:
     return f"{tests}, {CORRECTION_NAMES[comparison.correction]} over {counted(len(changes) - left, 'comparison')}{out}"
 
 
+def conditions(comparison: Comparison) -> list[str]:
+    """Return the signature of every measure, one line each."""
+    return [str(signature) for signature in comparison.signatures.values()]
+
+
 def repeats(comparison: Comparison) -> list[str]:
     """Say of each system that has several runs how far they are apart."""
     lines = []
