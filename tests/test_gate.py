@@ -212,6 +212,7 @@ def test_a_gate_as_data():
             {"name": "p95_ms", "operator": "<=", "wanted": 500, "found": 501, "held": False, "why": "off by 1"},
             {"name": "RR drop", "operator": "<=", "wanted": 0, "found": pytest.approx(1 / 80), "held": True},
         ],
+        "signatures": result.signatures,
         "notes": list(result.notes),
     }
 

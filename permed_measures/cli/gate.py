@@ -29,7 +29,7 @@ from permed_measures.render.result import Format
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @order_option
-@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="The paired test for drops.")
+@click.option("--test", type=click.Choice(TESTS), default="auto", show_default=True, help="The paired test for drops.")
 @click.option("--correction", type=click.Choice(list(CORRECTIONS)), default="holm", show_default=True)
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of the test.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")

@@ -7,7 +7,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from sys import float_info
 from typing import Any
@@ -125,6 +125,14 @@ class Gate(Result):
     run: str
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
+    measured: Evaluation | Comparison | None = field(default=None, compare=False)
+    """What the values are from."""
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The conditions of every measure's value."""
+        found = self.measured
+        return {} if found is None else {found.labels[m]: str(known) for m, known in found.signatures.items()}
 
     @property
     def held(self) -> bool:
@@ -154,7 +162,8 @@ class Gate(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         checks = [check.to_dict() for check in self.checks]
-        return {"run": self.run, "held": self.held, "checks": checks, "notes": list(self.notes)}
+        found = {"run": self.run, "held": self.held, "checks": checks}
+        return {**found, "signatures": self.signatures, "notes": list(self.notes)}
 
     def as_table(self) -> Table:
         """Return one row per check, its numbers unrounded."""
@@ -259,7 +268,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     if comparison is not None:
         checks += [_drop(comparison, measure, drop) for measure in comparison.measures]
     stands_for = [f"{name} = {said}" for name, entry in entries.items() if name != (said := written(entry.measure))]
-    return Gate(run_name, tuple(checks), (*stands_for, *notes))
+    return Gate(run_name, tuple(checks), (*stands_for, *notes), evaluation or comparison)
 
 
 def _drop_allowed(max_drop: float | None, *, has_baseline: bool) -> float:
