@@ -42,16 +42,13 @@ _BY_METAVAR: dict[str, Callable[[str], list[CompletionItem]]] = {
     "FILE": _files,
     "QRELS": _files,
     "RUN": _files,
-    "RUN|FILE": _files,
     "RUN [RUN …]": _files,
     "NAME|FILE.toml": _profiles,
     "[NAME|FILE.toml]": _profiles,
     "turn|conversation|REGEX|FILE": _groups,
-    "conversation|REGEX|FILE": _groups,
     "MEASURES": _measures,
     "[MEASURE]": _measures,
     "CONDITIONS": _measures,
-    "X|MEASURE=X": _measures,
 }
 
 

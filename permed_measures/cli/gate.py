@@ -48,7 +48,7 @@ class _Command(click.Command):
 @click.argument("conditions", nargs=-1)
 @click.option("--config", metavar="FILE", help=f"What to check.  [default: {NAME}, here or above, without QRELS]")
 @click.option("--profile", metavar="NAME|FILE.toml", help="Display names; its targets when no condition is given.")
-@click.option("--baseline", metavar="RUN|FILE", help="A run, or what --accept wrote: no measure may drop against it.")
+@click.option("--baseline", metavar="FILE", help="A run, or what --accept wrote: no measure may drop against it.")
 @click.option(
     "--max-drop", multiple=True, metavar="X|MEASURE=X", help="The drop that is allowed; needed with a baseline."
 )

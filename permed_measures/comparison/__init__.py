@@ -159,11 +159,11 @@ class Comparison(Result):
 
         return as_table(self)
 
-    def document(self, *, brief: bool = False) -> Document:
-        """Return the report; a brief one has the means and the definitions."""
+    def document(self, *, brief: bool = False, signatures: bool = False) -> Document:
+        """Return the report; a brief one has the means and the definitions; conditions are told where asked for."""
         from permed_measures.comparison.report.tables import document  # noqa: PLC0415  (as above)
 
-        return document(self, brief=brief)
+        return document(self, brief=brief, signatures=signatures)
 
     def page(self) -> Document:
         """Return the page, with plots and the values of all queries."""
@@ -171,10 +171,10 @@ class Comparison(Result):
 
         return page(self)
 
-    def render(self, form: Format = "text", *, brief: bool = False) -> str:
-        """Return the report in one of the formats; ``brief`` is for text, markdown and LaTeX."""
-        if brief and form in ("text", "markdown", "latex"):
-            return written(self.document(brief=True), form)
+    def render(self, form: Format = "text", *, brief: bool = False, signatures: bool = False) -> str:
+        """Return the report in one of the formats; ``brief`` and ``signatures`` are for text, markdown and LaTeX."""
+        if (brief or signatures) and form in ("text", "markdown", "latex"):
+            return written(self.document(brief=brief, signatures=signatures), form)
         return super().render(form)
 
 
@@ -246,6 +246,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         with _naming(name):
             for run, evaluation in systems.evaluations(name):
                 arms.add(name, run, evaluation, repeated=systems.several(name))
+                del run, evaluation  # before the next one is made
     step("deciding", 0.8)
     present = all_ids(arms.values.values())
     units = None if cluster is None else clusters(present, cluster)

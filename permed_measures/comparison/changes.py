@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from ir_measures import Measure
@@ -156,6 +157,10 @@ class Values:
         """The measures, in the order they were asked for."""
         return list(dict.fromkeys(measure for _, measure in self.by_key))
 
+    @cached_property
+    def _spans(self) -> dict[Measure, Span]:
+        return {m: _span(m, [self.by_key[name, m] for name in self.names]) for m in self.measures}
+
     def table(self, group: str | None, query_ids: Sequence[str] | None, p_imp: Mapping[str, PairImprovement]) -> Table:
         """Make the table of all queries, or of a group; its verdicts come with the correction."""
         parts = {key: _part(column, query_ids) for key, column in self.by_key.items()}
@@ -163,8 +168,7 @@ class Values:
         drawn: dict[Key, Units] = {}
         spreads = self.spreads(query_ids)
         extra = {key: spreads[key].variance if key in spreads else 0.0 for key in parts}
-        for measure in self.measures:
-            span = _span(measure, [self.by_key[name, measure] for name in self.names])
+        for measure, span in self._spans.items():
             for name in self.names:
                 key = name, measure
                 means[key] = self._mean(parts[key], span, extra[key])
@@ -286,9 +290,10 @@ def _draw(changes: dict[Key, Change], samples: Mapping[Key, Units], seed: int) -
 def judge(tables: Sequence[Table], settings: Settings) -> list[Table]:
     """Correct the p-values of all these tables together, and say what each change comes to."""
     changes = [change for table in tables for change in table.changes.values()]
-    counts = significance.within_reach([change.smallest_p for change in changes], settings.alpha)
+    bounds = [1.0 if change.p is None else change.smallest_p for change in changes]
+    counts = significance.within_reach(bounds, settings.alpha)
     if settings.correction != "holm":  # only what cannot reach the level at all leaves the count
-        counts = [change.smallest_p is None or change.smallest_p < settings.alpha for change in changes]
+        counts = [bound is None or bound < settings.alpha for bound in bounds]
     correct = CORRECTIONS[settings.correction]
     adjusted = correct([change.p if count else None for change, count in zip(changes, counts, strict=True)])
     comparisons = 1 if settings.correction == "none" else max(1, sum(p is not None for p in adjusted))

@@ -144,7 +144,7 @@ def _measure(name: str) -> Measure | None:
 
 def _is_asked_of_figures(condition: Condition, known: Mapping[str, Entry], figures: Mapping[str, Any]) -> bool:
     if condition.name not in figures:
-        return False
+        return f"{condition.name}_at_least" in figures
     if condition.name in known or _measure(condition.name) is not None:
         msg = (
             f"{condition.name!r} is a measure, and a serving figure too: which of the two is meant cannot be told; "
@@ -176,8 +176,10 @@ def _entry(name: str, known: Sequence[str] | Mapping[str, Entry]) -> Entry:
         raise ParamError(msg + did_you_mean(name, known) + f" ({error})") from error
 
 
-def figure(condition: Condition, figures: Mapping[str, Any]) -> float:
-    """Return the number that a condition is about."""
+def figure(condition: Condition, figures: Mapping[str, Any]) -> float | None:
+    """Return the number that a condition is about; None where calls never ended, and only a lower bound is known."""
+    if condition.name not in figures:
+        return None
     value = figures[condition.name]
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= float_info.max:
         shown = "beyond 1.8e308" if type(value) is int else repr(value)

@@ -296,6 +296,10 @@ def _parts(column: Values, groups: Mapping[str, Sequence[str]]) -> list[tuple[st
 
 def _figure_check(condition: Condition, serving: Mapping[str, Any]) -> Check:
     value = figure(condition, serving)
+    if value is None:
+        least = serving[f"{condition.name}_at_least"]
+        why = f"only known to be at least {least}: calls never started or never ended"
+        return Check("figure", condition, "fails", why, exit_code=1)
     held = condition.holds(value)
     why = "" if held else f"off by {abs(value - condition.bound):.4g}"
     return Check("figure", condition, "holds" if held else "fails", why, value=value, exit_code=int(not held))

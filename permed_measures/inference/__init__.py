@@ -37,7 +37,7 @@ _HOLDS_K = 2
 _NORMAL = NormalDist()
 _CELLS = 2_000_000
 """Drawn sign flips go through about this many cells at a time: 16 MB."""
-_MOST_DRAWS, _FEWEST_DRAWS, _MOST_SIGNS = 99_999, 9_999, 10**9
+_MOST_DRAWS, _FEWEST_DRAWS, _MOST_SIGNS = 99_999, 9_999, 2 * 10**8
 
 
 @dataclass(frozen=True)
