@@ -46,6 +46,7 @@ _BY_METAVAR: dict[str, Callable[[str], list[CompletionItem]]] = {
     "NAME|FILE.toml": _profiles,
     "[NAME|FILE.toml]": _profiles,
     "turn|conversation|REGEX|FILE": _groups,
+    "conversation|REGEX|FILE": _groups,
     "MEASURES": _measures,
     "[MEASURE]": _measures,
     "CONDITIONS": _measures,

@@ -25,8 +25,6 @@ from permed_measures.gating.junit import junit, junit_error
 from permed_measures.gating.settings import NAME, arguments, find, load, max_drops
 from permed_measures.profiles import QUERY_SETS
 
-_GROUPS = "turn|conversation|REGEX|FILE"
-
 
 class _Command(click.Command):
     """A wrong option is an error of the gate, too: no old JUnit file may be taken for its result."""
@@ -58,8 +56,10 @@ class _Command(click.Command):
     "--undecided", type=click.Choice(UNDECIDED), help="Always exit 0 or 3.  [default: 3 where a drop is shown]"
 )
 @click.option("--confident", is_flag=True, default=None, help="The near end of a value's interval must hold, too.")
-@click.option("--segments", metavar=_GROUPS, help="Ask everything of each group of queries, too.")
-@click.option("--cluster", metavar=_GROUPS, help="The independent units, such as conversations.")
+@click.option(
+    "--segments", metavar="turn|conversation|REGEX|FILE", help="Ask everything of each group of queries, too."
+)
+@click.option("--cluster", metavar="conversation|REGEX|FILE", help="The independent units, such as conversations.")
 @click.option("--serving", metavar="FILE", help='Serving figures, one JSON object: {"p95_ms": 310, …}.')
 @click.option("--allow-skipped", is_flag=True, default=None, help="A profile's target without its figure is no error.")
 @click.option("--accept", is_flag=True, help="Store the run's values as the baseline, and its anchor.")
