@@ -136,6 +136,7 @@ def test_output_into_a_file_keeps_the_exit_code(tool, tmp_path):
         (("P@1>0", "--test", "t"), "--test is no option any more"),
         (("P@1>0", "--seed", "3"), "--seed is no option any more"),
         (("P@1>0", "--no-such-option"), "No such option"),
+        (("P@1>0", "-o", "gate.doc"), "the suffix '.doc'"),
         (("P@1>0", "--baseline", "absent", "--max-drop", "0.1"), "gate --accept"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
@@ -149,7 +150,7 @@ def test_what_is_wrong_is_exit_code_2_and_an_error_in_junit(tool, tmp_path, wron
     assert message in err
     error = ET.fromstring(old.read_text()).find("testsuite/testcase/error")  # noqa: S314  (our own output)
     assert message in error.get("message")
-    if "--no-such-option" not in wrong:
+    if not {"--no-such-option", "-o"} & set(wrong):
         assert not (tmp_path / "gate.txt").exists()
 
 

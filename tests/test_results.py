@@ -69,7 +69,7 @@ def _power():
     from permed_measures.gating.verdicts import Input
 
     given, rules = Input(QRELS, RUN, OTHER), Rules({"RR": 0.1, "P@1": 0.1})
-    return power(given.evaluated(given.asked([], rules, None), lambda _: None), rules, None)
+    return power(given.evaluated(given.ask([], None, rules), lambda _: None), rules, None)
 
 
 RESULTS = {

@@ -34,9 +34,10 @@ class _Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            for place, one in enumerate(given[:-1]):
-                if one == "--junit":
-                    write_whole(given[place + 1], junit_error("", error.format_message()))
+            for one, other in zip(given, [*given[1:], ""], strict=True):
+                path = other if one == "--junit" else one.removeprefix("--junit=") if "--junit=" in one else ""
+                if path:
+                    write_whole(path, junit_error("", error.format_message()))
             raise
 
 
@@ -110,8 +111,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         options["order"] = None
     how = {name: options.pop(name) for name in ("accept", "init", "only_power", "form", "output", "junit_file")}
     how |= {name: options.pop(name) for name in ("summary", "show_queries", "query_texts")}
-    how["form"] = form_for(None if how["init"] else how["output"], how["form"])
     with _reported(options["run"] or "", how):
+        how["form"] = form_for(None if how["init"] else how["output"], how["form"])
         for name, instead in REMOVED.items():
             if options.pop(name) is not None:
                 raise ParamError(f"--{name} is no option any more: {instead}; leave it out")
@@ -123,8 +124,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         if how["junit_file"] is not None:
             write_whole(how["junit_file"], junit(result))
         _summarise(result, how)
-    with verdict_shown():
-        write_or_print(how["output"], result.render(how["form"]))
+        with verdict_shown():
+            write_or_print(how["output"], result.render(how["form"]))
     sys.exit(result.exit_code)
 
 
@@ -202,7 +203,9 @@ def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
     names = ("run_name", "min_relevance", "queries", "order", "profile")
     given = Input(known["qrels"], known["run"], known.get("baseline"), **{n: known[n] for n in names if n in known})
     conditions = known.get("conditions") or (() if "profile" in known else ["nDCG@10>=0", "RR@10>=0"])
-    found = given.evaluated(given.asked(conditions, rules, known.get("serving")), lambda _: None)
+    found = given.evaluated(
+        given.ask(conditions, known.get("serving"), rules, allow_skipped=True, all_measures=True), lambda _: None
+    )
     if found is None:
         msg = "no measure is named, only serving figures: there is nothing to write, show or accept"
         raise ParamError(msg)

@@ -81,17 +81,13 @@ class Input:
         serving: Mapping[str, Any] | None,
         rules: Rules,
         *,
-        allow_skipped: bool,
+        allow_skipped: bool = False,
+        all_measures: bool = False,
     ) -> Asked:
-        """Find out what the conditions are about."""
+        """Find out what conditions are about; ``all_measures`` asks for those of the profile and of margins, too."""
         named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
-        margins = None if self.baseline is None else named
+        margins = named if self.baseline is not None or all_measures else None
         return ask(conditions, self.known, serving, allow_skipped=allow_skipped, margins=margins)
-
-    def asked(self, conditions: Sequence[str | Condition], rules: Rules, serving: Mapping[str, Any] | None) -> Asked:
-        """Return the measures that conditions, margins and the profile name; figures do not matter."""
-        named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
-        return ask(conditions, self.known, serving, allow_skipped=True, margins=named)
 
     def evaluated(
         self, asked: Asked, tell: Callable[[Sequence[str]], None], dropping: Collection[Measure] | None = None
