@@ -22,6 +22,8 @@ from permed_measures.ranking import Ranking, compiled, rank, rank_list
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
+    from permed_measures.comparison.experiment import Experiment, experiment
+    from permed_measures.comparison.planning import plan
     from permed_measures.explanation import Explanation, explain
     from permed_measures.files import read_qrels, read_run
     from permed_measures.gating import Gate, gate
@@ -43,6 +45,7 @@ __all__ = [
     "Comparison",
     "Corrected",
     "Evaluation",
+    "Experiment",
     "Explanation",
     "Gate",
     "HostError",
@@ -61,6 +64,7 @@ __all__ = [
     "define",
     "evaluate",
     "evaluate_tables",
+    "experiment",
     "explain",
     "gate",
     "inspect_tables",
@@ -68,6 +72,7 @@ __all__ = [
     "install_ranx",
     "load_profile",
     "parse",
+    "plan",
     "rank",
     "rank_list",
     "ranx_qrels",
@@ -89,6 +94,7 @@ globals().update(EXPORTED)
 _LATER = {
     "Comparison": "comparison.Comparison",
     "Corrected": "judges.Corrected",
+    "Experiment": "comparison.experiment.Experiment",
     "Explanation": "explanation.Explanation",
     "Gate": "gating.Gate",
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
@@ -97,6 +103,7 @@ _LATER = {
     "compare": "comparison.compare",
     "corrected": "judges.corrected",
     "evaluate_tables": "tables.evaluate_tables",
+    "experiment": "comparison.experiment.experiment",
     "explain": "explanation.explain",
     "gate": "gating.gate",
     "inspect_tables": "tables.inspect_tables",
@@ -104,6 +111,7 @@ _LATER = {
     "install_ranx": "hosts.ranx.install",
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
+    "plan": "comparison.planning.plan",
     "read_qrels": "files.read_qrels",
     "read_run": "files.read_run",
     "supported_measures": "hosts.pytrec_eval.supported_measures",

@@ -5,7 +5,7 @@ Two profiles may both show "MAP@10" and mean different measures: a report prints
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from sys import float_info
@@ -221,37 +221,38 @@ def load_profile(profile: str | Path | Profile) -> Profile:
     return _from_toml(path)
 
 
-def read_toml(path: str | Path, what: str) -> dict[str, Any]:
-    """Return the table that a TOML file holds."""
-    try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123  (pathlib is slow to import)
-            table: dict[str, Any] = toml_module().loads(file.read())
-    except OSError as error:
-        raise InputError(f"cannot read {what}: {error.strerror}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{what} is not UTF-8: {error}", path=path) from error
-    except ValueError as error:
-        raise InputError(f"not TOML: {error}", path=path) from error
-    return table
-
-
 def _from_toml(path: Path) -> Profile:
-    table = read_toml(path, "the profile")
+    table = read_toml(path, "profile")
     try:
         return _from_table(table, path.stem)
     except ParamError as error:
         raise InputError(str(error), path=path) from error
 
 
-def toml_module() -> Any:  # noqa: ANN401  (a module)
-    """Return Python's tomllib, or tomli in its place."""
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """Read a TOML file; ``what`` it is is said where that fails."""
     try:
-        import tomllib  # noqa: PLC0415  (only for profiles from files)
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  (pathlib is slow to import)
+            text = file.read()
+    except OSError as error:
+        raise InputError(f"cannot read the {what}: {error.strerror}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the {what} is not UTF-8: {error}", path=path) from error
+    try:
+        table: dict[str, Any] = _toml_module().loads(text)
+    except ValueError as error:
+        raise InputError(f"not TOML: {error}", path=path) from error
+    return table
+
+
+def _toml_module() -> Any:  # noqa: ANN401  (a module)
+    try:
+        import tomllib  # noqa: PLC0415  (only for TOML files)
     except ImportError:  # Python 3.10
         try:
-            import tomli as tomllib  # noqa: PLC0415  (only for profiles from files)
+            import tomli as tomllib  # noqa: PLC0415  (only for TOML files)
         except ImportError as error:
-            msg = "TOML on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
+            msg = "a TOML file on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
             raise HostError(msg) from error
     return tomllib
 
@@ -262,12 +263,12 @@ _TARGET_KEYS = ("name", "target", "excellent", "lower_is_better")
 
 
 def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
-    _known_keys(table, _TABLE_KEYS, "the profile")
+    known_keys(table, _TABLE_KEYS, "the profile")
     queries = _query_set(table.get("queries", "qrels"))
     msg = 'a profile has one [[measures]] table per measure, with measure = "GWAP@10" and name = "MAP@10"'
     entries = []
     for row in _rows(table.get("measures"), msg):
-        _known_keys(row, _ENTRY_KEYS, "a [[measures]] table")
+        known_keys(row, _ENTRY_KEYS, "a [[measures]] table")
         if not isinstance(row.get("measure"), str):
             msg = f'a [[measures]] table needs measure = "…"; found {dict(row)!r}'
             raise ParamError(msg)
@@ -297,7 +298,7 @@ def _rows(rows: Any, msg: str) -> list[Mapping[str, Any]]:  # noqa: ANN401  (che
 
 
 def _target(row: Mapping[str, Any]) -> Target:
-    _known_keys(row, _TARGET_KEYS, "a [[targets]] table")
+    known_keys(row, _TARGET_KEYS, "a [[targets]] table")
     name, lower = row.get("name"), row.get("lower_is_better", False)
     target: Any = row.get("target")
     excellent: Any = row.get("excellent", target)
@@ -309,7 +310,8 @@ def _target(row: Mapping[str, Any]) -> Target:
     return Target(name, target, excellent, lower)
 
 
-def _known_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+def known_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
+    """Raise ParamError for a key that a table does not have."""
     for key in table:
         if key not in known:
             msg = f"{what} has no key {key!r}.{did_you_mean(key, known)}"

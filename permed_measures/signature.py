@@ -133,14 +133,14 @@ class Signature(NamedTuple):
 
 
 class Conditions:
-    """What an evaluation's signatures are made of; the digest of the judgements waits until somebody asks for it.
+    """What an evaluation's signatures are made of; nothing is computed until somebody asks for it.
 
-    ``measures`` has of each one what was computed, over which queries its mean runs, and how many they are.
+    ``measures`` returns of each one what was computed, over which queries its mean runs, and how many they are.
     """
 
     def __init__(
         self,
-        measures: Mapping[Measure, tuple[Measure, str, int]],
+        measures: Callable[[], Mapping[Measure, tuple[Measure, str, int]]],
         order: str,
         judged: Callable[[], Mapping[str, Digest]],
     ) -> None:
@@ -157,7 +157,7 @@ class Conditions:
         judged = Digest.total(self.judged.values())
         return {
             measure: Signature.of(computed, self._order, queries, n, judged)
-            for measure, (computed, queries, n) in self._measures.items()
+            for measure, (computed, queries, n) in self._measures().items()
         }
 
     @property
@@ -174,7 +174,7 @@ class Conditions:
     @classmethod
     def known(cls, signatures: dict[Measure, Signature], judged: Mapping[str, Digest]) -> Conditions:
         """Return those of values that are saved, or came from an engine."""
-        found = cls({}, "", lambda: judged)
+        found = cls(dict, "", lambda: judged)
         found.signatures = signatures
         return found
 
@@ -221,7 +221,7 @@ def _of_measures(one: str, other: str) -> list[str]:
         return [f"measure: {one} → {other}"]
     if _family(before) != _family(after):
         return [f"measure: {one} → {other}"]
-    first, second = _choices(before), _choices(after)
+    first, second = choices(before), choices(after)
     names = dict.fromkeys([*first, *second])
     pairs = ((name, first.get(name, "none"), second.get(name, "none")) for name in names)
     return [f"{name}: {before} → {after}" for name, before, after in pairs if before != after]
@@ -233,7 +233,7 @@ def _family(measure: Measure) -> tuple[str, ...]:
     return (measure.NAME,) if reads is None or not reads.axes else (reads.family, *reads.axes)
 
 
-def _choices(measure: Measure) -> dict[str, Any]:
+def choices(measure: Measure) -> dict[str, Any]:
     """Return everything that a measure chooses: what all of its name do, and its parameters that say something."""
     known = declared(measure)
     if known is None:

@@ -136,6 +136,7 @@ def test_output_into_a_file_keeps_the_exit_code(tool, tmp_path):
         (("P@1>0", "--test", "t"), "--test is no option any more"),
         (("P@1>0", "--seed", "3"), "--seed is no option any more"),
         (("P@1>0", "--no-such-option"), "No such option"),
+        (("P@1>0", "-o", "gate.doc"), "the suffix '.doc'"),
         (("P@1>0", "--baseline", "absent", "--max-drop", "0.1"), "gate --accept"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
@@ -149,7 +150,7 @@ def test_what_is_wrong_is_exit_code_2_and_an_error_in_junit(tool, tmp_path, wron
     assert message in err
     error = ET.fromstring(old.read_text()).find("testsuite/testcase/error")  # noqa: S314  (our own output)
     assert message in error.get("message")
-    if "--no-such-option" not in wrong:
+    if not {"--no-such-option", "-o"} & set(wrong):
         assert not (tmp_path / "gate.txt").exists()
 
 
@@ -282,6 +283,10 @@ def test_accepted_drops_do_not_add_up_without_end(tool, builds):
     assert (code, since["verdict"], since["baseline"], since["drop"]) == (1, "fails", 1.0, pytest.approx(0.2))
     assert step("fifth", "--accept")[0] == 0
     assert step("fifth")[0] == 1  # accepting does not help
+    # a measure that is new has an anchor of its own, the others keep theirs
+    code, out, _ = tool("gate", "qrels.txt", "fifth.run", "Success@1>=0", "RR>=0", "--accept", *options[:2])
+    assert "RR: the anchor starts anew" in out
+    assert "Success@1: the anchor stays at 1.0000" in out
     assert step("good", "--accept")[0] == 0
     assert step("good")[0] == 0
 
@@ -330,6 +335,10 @@ def test_the_summary_and_annotations_of_github(tool, builds, monkeypatch):
     (builds / "texts.tsv").write_text("1\thow to | sleep\n")
     tool(*arguments, "--summary", "comment.md", "--show-queries", "2", "--query-texts", "texts.tsv")
     assert r"| Success@1 | 1 | how to \| sleep | 1.0000 | 0.0000 |" in (builds / "comment.md").read_text()
+    (builds / "few.run").write_text((builds / "half.run").read_text().partition("\n10 Q0")[0] + "\n")
+    few = ("gate", "qrels.txt", "few.run", "Success@1>=0", "--summary", "comment.md")
+    assert "190 queries missing from the run, counted as 0 ('10', " in tool(*few)[1]
+    assert "190 queries missing from the run, counted as 0\n" in (builds / "comment.md").read_text()
     code, _, err = tool("gate", "absent.txt", "half.run", "P@1>0", "--summary", "comment.md")
     assert (code, "::error title=the gate could not be checked::absent.txt" in err) == (2, True)
     assert "could not be checked" in (builds / "comment.md").read_text()
@@ -366,3 +375,35 @@ def test_a_gate_draws_nothing_and_needs_no_scipy(builds):
     )
     assert done.returncode == 0, done.stderr
     assert "it holds" in done.stdout
+
+
+SCHEMA = json.loads((ROOT / "docs" / "gate-schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.usefixtures("builds")
+def test_the_json_is_what_its_schema_says(tool):
+    jsonschema = pytest.importorskip("jsonschema", reason="it validates")
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    margins = ("--max-drop", "Success@1=0.2", "--max-drop-since-anchor", "0.3", "--hard-drop", "0.4")
+    base = ("gate", "qrels.txt", "good.run", "Success@1>0", "--baseline", "base.jsonl")
+    assert tool(*base, "--accept")[0] == 0
+    for run in ("good", "tenth", "half"):
+        for more in ((), ("--segments", "(.)$", "--cluster", "^(.)"), ("--confident", "--undecided", "fail")):
+            arguments = ("gate", "qrels.txt", f"{run}.run", "Success@1>=0.9", "RR<=0.9", *base[4:], *margins, *more)
+            code, out, _ = tool(*arguments, "--format", "json")
+            found = json.loads(out)
+            validator.validate(found)
+            assert found["exit_code"] == code
+            assert {check["kind"] for check in found["checks"]} == {"value", "drop", "drop since anchor"}
+    wrong = {**found, "verdict": "passes"}
+    assert not validator.is_valid(wrong)
+
+
+def test_the_schema_has_every_field_and_the_number_of_the_code(tool):
+    from permed_measures.gating.result import SCHEMA as NUMBER
+
+    found = json.loads(tool(*BASE, "--format", "json")[1])
+    assert list(found) == list(SCHEMA["properties"]) == SCHEMA["required"]
+    assert list(found["checks"][0]) == list(SCHEMA["$defs"]["check"]["properties"])
+    assert SCHEMA["properties"]["schema"]["const"] == NUMBER == found["schema"]

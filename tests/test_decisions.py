@@ -12,9 +12,11 @@ from ir_measures import RR, P
 
 from permed_measures.comparison import compare
 from permed_measures.comparison.all_pairs import letters, max_t
+from permed_measures.comparison.planning import plan
 from permed_measures.comparison.report import words
-from permed_measures.errors import InputError
+from permed_measures.errors import InputError, ParamError
 from permed_measures.inference import units
+from permed_measures.render.result import FORMATS
 from permed_measures.render.text import terminal_width
 
 approx = pytest.approx
@@ -313,3 +315,42 @@ def test_rare_large_losses_have_a_note():
 
 def test_words_of_the_page_hold_no_verdict_of_their_own():
     assert "not shown after correction" not in Path(words.__file__).read_text(encoding="utf-8")
+
+
+def test_plan_turns_detectable_round_and_grows_with_clusters():
+    qrels, before, after = conversations([5] * 40, 3)
+    alone, together = (plan(qrels, before, after, "RR", difference=0.1, cluster=c) for c in (None, "conversation"))
+    (one,), (other,) = alone.prospects, together.prospects
+    assert (one.design, one.queries) == (approx(1), 200)
+    # turns go together: 200 queries are worth 40, V is 199 / 39 times that of independent ones
+    assert other.design == approx(200 * (1 / 39) * one.deviation**2 * 199 / 200 / one.deviation**2)
+    change = compare(qrels, before, {"r": after}, "RR").whole.changes["r", RR]
+    assert alone.shows(one) == approx(change.detectable)
+    needed = alone.needed(one)
+    assert alone.shown_by(one, needed) <= 0.1 < alone.shown_by(one, needed - 1)
+    assert together.needed(other) == pytest.approx(needed * other.design, abs=1)
+    asked = plan(qrels, before, after, "RR P@1", queries=500)
+    assert asked.comparisons == 2
+    assert asked.shows(asked.prospects[0]) == asked.shown_by(asked.prospects[0], 500) < alone.shows(one) * 1.2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "a plan needs qrels, a baseline and a run"),
+        ({"sd": -1}, "sd=-1 is not allowed"),
+        ({"sd": 0.2, "run": {"q": ["a"]}}, "not both"),
+        ({"sd": 0.2, "difference": 0}, "difference=0 is not allowed"),
+        ({"qrels": {"q": {"a": 1}}, "baseline": {"q": ["a"]}, "run": {"q": ["a"]}, "measures": "RR"}, "give sd"),
+    ],
+)
+def test_wrong_plans(options, message):
+    with pytest.raises(ParamError, match=message):
+        plan(**options)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_plan_in_every_format(form):
+    shown = plan(sd=0.2, difference=0.02, comparisons=6).render(form)
+    assert "1217" in shown.replace(",", "")
+    assert ("<svg" in shown) == (form == "html")

@@ -20,6 +20,16 @@ from permed_measures.profiles import Entry, Profile, Target, load_profile
 QRELS = {f"q{place}": {"a": 1} for place in range(40)}
 GOOD = dict.fromkeys(QRELS, ("a", "b"))
 BAD = dict.fromkeys(QRELS, ("b", "a"))
+TARGETS = Profile(
+    "targets",
+    "",
+    tuple(Entry(parse(measure), name) for measure, name in (("nDCG@10", "NDCG@10"), ("RR", "MRR"), ("P@5", "P@5"))),
+    targets=(
+        *(Target(name, 0.8, 0.9) for name in ("NDCG@10", "MRR", "P@5")),
+        Target("p95_ms", 500, 300, lower_is_better=True),
+        Target("usd_per_million_tokens", 0.05, 0.03, lower_is_better=True),
+    ),
+)
 CHANCE = {query_id: ["b", "a"] if place == 0 else ["a", "b"] for place, query_id in enumerate(QRELS)}
 
 
@@ -83,18 +93,18 @@ def test_what_a_name_stands_for_is_said():
 def test_the_targets_of_a_profile():
     # one relevant document per query: P@5 = 1/5 misses its 0.8; latency and cost are not known, which is no pass
     with pytest.raises(ParamError, match=r"'p95_ms' is a serving figure, and none are given: .*--allow-skipped"):
-        gate(QRELS, GOOD, profile="rerank")
-    result = gate(QRELS, GOOD, profile="rerank", allow_skipped=True)
-    assert verdicts(result) == ["holds", "holds", "holds", "fails", "skipped", "skipped"]
-    measured = gate(QRELS, GOOD, profile="rerank", serving={"p95_ms": 499, "usd_per_million_tokens": 0.05})
-    assert held(measured) == [True, True, True, False, True, False]
+        gate(QRELS, GOOD, profile=TARGETS)
+    result = gate(QRELS, GOOD, profile=TARGETS, allow_skipped=True)
+    assert verdicts(result) == ["holds", "holds", "fails", "skipped", "skipped"]
+    measured = gate(QRELS, GOOD, profile=TARGETS, serving={"p95_ms": 499, "usd_per_million_tokens": 0.05})
+    assert held(measured) == [True, True, False, True, False]
     # figures without any latency are those of calls that all failed: that is not a pass, and never skipped
     with pytest.raises(InputError, match="lack 'p95_ms'; did any call succeed"):
-        gate(QRELS, GOOD, profile="rerank", serving={"failure_share": 1.0}, allow_skipped=True)
+        gate(QRELS, GOOD, profile=TARGETS, serving={"failure_share": 1.0}, allow_skipped=True)
     with pytest.raises(InputError, match="lack 'usd_per_million_tokens'"):
-        gate(QRELS, GOOD, profile="rerank", serving={"p95_ms": 10})
-    partly = gate(QRELS, GOOD, profile="rerank", serving={"p95_ms": 10}, allow_skipped=True)
-    assert verdicts(partly)[4:] == ["holds", "skipped"]
+        gate(QRELS, GOOD, profile=TARGETS, serving={"p95_ms": 10})
+    partly = gate(QRELS, GOOD, profile=TARGETS, serving={"p95_ms": 10}, allow_skipped=True)
+    assert verdicts(partly)[3:] == ["holds", "skipped"]
 
 
 @pytest.mark.parametrize("name", ["NDGC@10", "failure_rate"])
@@ -123,6 +133,14 @@ def test_serving_figures():
     for wrong in ("fast", None, True, float("nan")):
         with pytest.raises(InputError, match="a number is needed"):
             gate(QRELS, GOOD, ["p95_ms<=500"], serving={"p95_ms": wrong})
+
+
+def test_a_figure_of_calls_that_never_ended_fails():
+    (check,) = gate(QRELS, GOOD, ["p95_ms<=500"], serving={"p95_ms_at_least": 400.0}).checks
+    assert (check.verdict, check.why) == (
+        "fails",
+        "only known to be at least 400.0: calls never started or never ended",
+    )
 
 
 def test_serving_alone_needs_no_measure():
@@ -309,12 +327,23 @@ def test_wrong_gates():
         gate(QRELS, GOOD, baseline=BAD, max_drop=0.1)
     with pytest.raises(ParamError, match=r"a baseline needs a margin.*max_drop=0\.02"):
         gate(QRELS, GOOD, ["RR>0"], baseline=BAD)
-    for wrong in ({"max_drop": -1}, {"max_drop": {"RR": -1}}, {"max_drop": 0.1, "hard_drop": 0.05}, {"max_drop": True}):
+    for wrong in (
+        {"max_drop": -1},
+        {"max_drop": {"RR": -1}},
+        {"max_drop": 0.1, "hard_drop": 0.05},
+        {"max_drop": True},
+        {"max_drop": {}},
+        {"max_drop": "1"},
+    ):
         with pytest.raises(ParamError, match="_drop"):
             gate(QRELS, GOOD, ["RR>0"], baseline=BAD, **wrong)
     for wrong in ({"alpha": 0.7}, {"undecided": "pass"}, {"correction": "tukey"}):
         with pytest.raises(ParamError, match="is not allowed"):
             gate(QRELS, GOOD, ["RR>0"], baseline=BAD, max_drop=0.1, **wrong)
+    with pytest.raises(ParamError, match="RR and recip_rank are one measure, with two margins"):
+        gate(QRELS, GOOD, baseline=BAD, max_drop={"RR": 0.1, "recip_rank": 0.2})
+    with pytest.raises(InputError, match="needs a baseline that permed-measures gate --accept wrote"):
+        gate(QRELS, GOOD, baseline=BAD, max_drop={"RR": 0.1}, max_drop_since_anchor=0.2)
     with pytest.raises(ParamError, match="NumRet is no mean over queries"):
         gate(QRELS, GOOD, ["NumRet>0"], baseline=BAD, max_drop=0.1)
     assert held(gate(QRELS, GOOD, ["NumRet>0"], baseline=GOOD, max_drop={"RR": 0.1})) == [True, True]
@@ -325,6 +354,13 @@ def test_wrong_gates():
 def test_what_was_removed_says_why(name, value):
     with pytest.raises(ParamError, match=f"gate\\(\\) has no {name}= any more"):
         gate(QRELS, GOOD, ["RR>0"], **{name: value})
+
+
+def test_queries_that_are_not_compared_are_counted():
+    run = {query_id: GOOD[query_id] for query_id in list(GOOD)[:30]}
+    result = gate(QRELS, run, baseline=GOOD, max_drop={"RR": 0.1}, queries="both")
+    assert result.checks[0].n == 30
+    assert "RR: 10 queries of the baseline not compared: the run does not have them" in result.notes
 
 
 def test_an_empty_arm_is_no_pass():
@@ -389,16 +425,16 @@ def test_only_skipped_checks_do_not_hold():
 
 
 def test_junit_counts_and_says_why():
-    suites = ET.fromstring(junit(gate(QRELS, GOOD, profile="rerank", allow_skipped=True)))  # noqa: S314  (our own output)
+    suites = ET.fromstring(junit(gate(QRELS, GOOD, profile=TARGETS, allow_skipped=True)))  # noqa: S314  (our own output)
     suite = suites.find("testsuite")
     assert suites.tag == "testsuites"
-    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["7", "1", "0", "3"]
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["5", "1", "0", "2"]
     cases = suite.findall("testcase")
-    assert [case.get("name") for case in cases][:2] == ["NDCG@10 > 0.85", "MRR > 0.8"]
-    assert cases[3].find("failure").get("message") == "Precision@5 > 0.8: fails, off by 0.6"
-    assert {p.get("name"): p.get("value") for p in cases[3].iter("property")}["value"] == repr(1 / 5)
-    assert cases[4].find("skipped") is not None
-    assert all(case.find("failure") is None for case in cases if case is not cases[3])
+    assert [case.get("name") for case in cases][:2] == ["NDCG@10 > 0.8", "MRR > 0.8"]
+    assert cases[2].find("failure").get("message") == "P@5 > 0.8: fails, off by 0.6"
+    assert {p.get("name"): p.get("value") for p in cases[2].iter("property")}["value"] == repr(1 / 5)
+    assert cases[3].find("skipped") is not None
+    assert all(case.find("failure") is None for case in cases if case is not cases[2])
 
 
 def test_junit_of_undecided_and_of_errors():

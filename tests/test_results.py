@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import permed_measures
-from permed_measures import compare, evaluate, explain, gate, verify
+from permed_measures import compare, evaluate, experiment, explain, gate, plan, verify
 from permed_measures.render.result import FORMATS, Result
 from permed_measures.verification.references import REFERENCES
 
@@ -59,16 +59,34 @@ def _rerankers():
     return evaluator.compare({"first": lambda _, texts: [float(text == "x") for text in texts]})
 
 
+def _experiment():
+    systems = [{"name": name, "runs": {"one": run, "two": run}} for name, run in (("run", RUN), ("other", OTHER))]
+    sets = [{"name": name, "qrels": QRELS} for name in ("one", "two")]
+    return experiment({"measures": "P@1 RR", "datasets": sets, "systems": systems})
+
+
 def _samples():
     from permed_measures.ltr.samples import evaluate_samples
 
     return evaluate_samples(SAMPLES, [1.0, 0.0])
 
 
+def _power():
+    from permed_measures.gating.checks import Rules
+    from permed_measures.gating.power import power
+    from permed_measures.gating.verdicts import Input
+
+    given, rules = Input(QRELS, RUN, OTHER), Rules({"RR": 0.1, "P@1": 0.1})
+    return power(given.evaluated(given.ask([], None, rules), lambda _: None), rules, None)
+
+
 RESULTS = {
     "Evaluation": lambda: evaluate(QRELS, RUN, MEASURES),
+    "Plan": lambda: plan(sd=0.2, difference=0.02),
     "Comparison": lambda: compare(QRELS, RUN, {"other": OTHER}, "P@1 RR AP nDCG R@2"),
+    "Experiment": _experiment,
     "Gate": lambda: gate(QRELS, RUN, ["RR>=0.5", "P@1>=2"]),
+    "Power": _power,
     "Explanation": lambda: explain(QRELS, RUN, about="map@10"),
     "Verification": lambda: verify(QRELS, RUN, "P@1 RR GWAP@10", references=FEW),
     "ServingSummary": _serving,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import permed_measures.signature as room
-from permed_measures import InputError, ParamError, evaluate, parse, read_qrels
+from permed_measures import InputError, ParamError, evaluate, gate, parse, read_qrels
 from permed_measures.files.rows import SubtopicQrels
 from permed_measures.inputs import as_qrels
 from permed_measures.measures import DEFINED, STANDARD
@@ -91,6 +91,11 @@ def test_every_json_has_signatures():
     found = json.loads(result.to_json())["signatures"]
     rest = f"|order:float64|queries:both|n:2|judgements:4|digest:{digest(QRELS)}|version:1"
     assert found == {"AP": f"AP(rel=2){rest}", "P@5": f"P@5{rest}"}
+
+
+def test_a_gate_has_the_conditions_of_what_it_checked():
+    found = json.loads(gate(QRELS, RUN, ["RR>=0"]).to_json())["signatures"]
+    assert found == {"RR": str(evaluate(QRELS, RUN, "RR").signatures[parse("RR")])}
 
 
 def test_an_evaluation_is_pickled_without_its_judgements():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from pathlib import Path
 from statistics import mean, stdev
 
 import pytest
@@ -222,6 +223,12 @@ def test_the_shell_takes_repeats(tool):
     code, out, err = tool("compare", "qrels.txt", "before.run", "llm=seed0.run,seed1.run,seed2.run", "-m", "P(rel=2)@1")
     assert (code, err) == (0, "")
     assert "llm: the mean of 3 runs" in out
+    assert "|digest:" not in out
+    code, out, _ = tool(
+        "compare", "qrels.txt", "before.run", "seed0.run", "-m", "RR", "--signatures", "--html", "p.html"
+    )
+    assert "RR|order:float32|queries:qrels|n:40|judgements:120|digest:" in out
+    assert "RR|order:float32|queries:qrels|n:40|judgements:120|digest:" in Path("p.html").read_text()
 
 
 def test_the_shell_takes_saved_values(tool):

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
-from permed_measures import Evaluation, InputError, ParamError, evaluate
+from permed_measures import Evaluation, InputError, ParamError, evaluate, gate, read_qrels, read_run
 from permed_measures.files.values import SavedValues, is_saved, read, write
 from tests.conftest import examples
 
@@ -72,6 +72,19 @@ def test_it_is_told_by_content(path, tmp_path):
     assert not is_saved(other)
     assert not is_saved("-")
     assert not is_saved(tmp_path / "absent")
+
+
+def test_where_a_run_is_wanted_it_is_told_what_it_is(path):
+    for reader in (read_run, read_qrels):
+        with pytest.raises(InputError, match=r"bm25\.values: saved values, no qrels or run: compare takes them"):
+            reader(path)
+
+
+def test_a_gate_takes_it_as_a_baseline_and_refuses_other_judgements(path):
+    held = gate(QRELS, RUN, ["P@1>=0"], baseline=path, profile="permed")
+    assert [check.held for check in held.checks] == [True, True]
+    with pytest.raises(InputError, match=r"1 of 3 queries have other judgements \('q1'\)"):
+        gate({**QRELS, "q1": {"c": 1}}, RUN, ["P@1>=0"], baseline=path, profile="permed")
 
 
 def test_one_of_several_runs_is_named(path):

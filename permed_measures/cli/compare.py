@@ -66,6 +66,7 @@ from permed_measures.render.result import Format
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of drawn sign flips.")
 @format_options
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
+@click.option("--signatures", is_flag=True, help="Below the means, the conditions of each number in one line.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
 @click.option("--save", metavar="FILE", help="Also save the values of all queries: compare takes the file as runs.")
 @report_options
@@ -93,6 +94,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     run_format: str | None,
     form: Format | None,
     brief: bool,
+    signatures: bool,
     html: str | None,
     save: str | None,
     output: str | None,
@@ -154,7 +156,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         )
     if save is not None:
         comparison.save(save)
-    report = comparison.render(form, brief=brief)
+    report = comparison.render(form, brief=brief, signatures=signatures)
     if html is not None:
         write_whole(html, comparison.to_html())
     write_or_print(output, report)

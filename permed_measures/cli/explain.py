@@ -10,7 +10,7 @@ from permed_measures.render.result import Format
 
 @click.command(short_help="Say which convention produced a number, or how two numbers differ.")
 @click.argument("qrels", type=click.Path(dir_okay=False))
-@click.argument("run", type=click.Path(dir_okay=False))
+@click.argument("run", required=False, type=click.Path(dir_okay=False))
 @click.option("--value", metavar="NUMBER", help="The value to explain, with the decimals it is printed with.")
 @click.option(
     "--about", metavar="NAME", help="What it is called: map@10, ndcg@10, recall@5, precision@5, mrr@10, hit@1."
@@ -26,7 +26,7 @@ from permed_measures.render.result import Format
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
-    run: str,
+    run: str | None,
     value: str | None,
     about: str | None,
     decimals: int | None,
@@ -45,25 +45,35 @@ def command(  # noqa: PLR0913  (one parameter per option)
     One name stands for many measures: gain, ideal, denominator, threshold, ties, score precision, query set and more
     are left open. Every combination is computed; those that give the value are named, the plainest first.
 
+    With a signature (of --format json) instead of files, its conditions in words; with two, where they differ.
+
     \b
     Examples:
       permed-measures explain qrels.txt bm25.run --value 0.5357 --about map@10
       permed-measures explain qrels.txt bm25.run --a trec_eval:map_cut_10 --b sklearn:ndcg@10 --html walk.html
       permed-measures explain qrels.txt bm25.run --a 0.0299 --b 0.4820 --about map@10
       permed-measures explain qrels.txt bm25.run --about ndcg@10 --conventions
+      permed-measures explain 'nDCG@10|order:float32|queries:qrels|n:50|…' ['ListNDCG@10|order:…']
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.explanation import explain  # noqa: PLC0415  (as above)
+    from permed_measures.explanation.signatures import is_signature, read_back  # noqa: PLC0415  (as above)
     from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (as above)
     from permed_measures.render.result import written  # noqa: PLC0415  (as above)
 
+    form = form_for(output, form)
+    if is_signature(qrels):
+        write_or_print(output, written(read_back(qrels, run), form))
+        return
+    if run is None:
+        msg = "give QRELS and RUN, or a signature"
+        raise ParamError(msg)
     if value is None and first is None and second is None and not conventions:
         msg = "give --value, or --a and --b, or --conventions with --about"
         raise ParamError(msg)
     if conventions and (value is not None or first is not None or second is not None):
         msg = "--conventions shows the whole family: leave --value, --a and --b out"
         raise ParamError(msg)
-    form = form_for(output, form)
     judged, returned = qrels_in(qrels, qrels_format), run_in(run, run_format)
     found = explain(judged, returned, value=value, about=about, decimals=decimals, a=first, b=second)
     in_words = form in ("text", "markdown", "latex")

@@ -12,20 +12,18 @@ import click
 
 from permed_measures.cli import verdict_shown
 from permed_measures.cli._formats import form_for, format_options, order_option, qrels_in, report_options, run_in
-from permed_measures.comparison import CORRECTIONS, run_name
+from permed_measures.comparison import CORRECTIONS
 from permed_measures.comparison.groups import read_pairs
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.exits import say
 from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.values import is_saved
-from permed_measures.gating import REMOVED, Gate, Rules, gate, read_serving
+from permed_measures.gating import REMOVED, Gate, Rules, gate
 from permed_measures.gating.checks import UNDECIDED
 from permed_measures.gating.ci import add_summary, annotation, commands, markdown, markdown_error, on_github
 from permed_measures.gating.junit import junit, junit_error
-from permed_measures.gating.settings import NAME, find, load, max_drops
+from permed_measures.gating.settings import NAME, arguments, find, load, max_drops
 from permed_measures.profiles import QUERY_SETS
-
-_GROUPS = "turn|conversation|REGEX|FILE"
 
 
 class _Command(click.Command):
@@ -36,9 +34,10 @@ class _Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            for place, one in enumerate(given[:-1]):
-                if one == "--junit":
-                    write_whole(given[place + 1], junit_error("", error.format_message()))
+            for one, other in zip(given, [*given[1:], ""], strict=True):
+                path = other if one == "--junit" else one.removeprefix("--junit=") if "--junit=" in one else ""
+                if path:
+                    write_whole(path, junit_error("", error.format_message()))
             raise
 
 
@@ -48,7 +47,7 @@ class _Command(click.Command):
 @click.argument("conditions", nargs=-1)
 @click.option("--config", metavar="FILE", help=f"What to check.  [default: {NAME}, here or above, without QRELS]")
 @click.option("--profile", metavar="NAME|FILE.toml", help="Display names; its targets when no condition is given.")
-@click.option("--baseline", metavar="RUN|FILE", help="A run, or what --accept wrote: no measure may drop against it.")
+@click.option("--baseline", metavar="FILE", help="A run, or what --accept wrote: no measure may drop against it.")
 @click.option(
     "--max-drop", multiple=True, metavar="X|MEASURE=X", help="The drop that is allowed; needed with a baseline."
 )
@@ -58,8 +57,10 @@ class _Command(click.Command):
     "--undecided", type=click.Choice(UNDECIDED), help="Always exit 0 or 3.  [default: 3 where a drop is shown]"
 )
 @click.option("--confident", is_flag=True, default=None, help="The near end of a value's interval must hold, too.")
-@click.option("--segments", metavar=_GROUPS, help="Ask everything of each group of queries, too.")
-@click.option("--cluster", metavar=_GROUPS, help="The independent units, such as conversations.")
+@click.option(
+    "--segments", metavar="turn|conversation|REGEX|FILE", help="Ask everything of each group of queries, too."
+)
+@click.option("--cluster", metavar="conversation|REGEX|FILE", help="The independent units, such as conversations.")
 @click.option("--serving", metavar="FILE", help='Serving figures, one JSON object: {"p95_ms": 310, …}.')
 @click.option("--allow-skipped", is_flag=True, default=None, help="A profile's target without its figure is no error.")
 @click.option("--accept", is_flag=True, help="Store the run's values as the baseline, and its anchor.")
@@ -110,8 +111,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         options["order"] = None
     how = {name: options.pop(name) for name in ("accept", "init", "only_power", "form", "output", "junit_file")}
     how |= {name: options.pop(name) for name in ("summary", "show_queries", "query_texts")}
-    how["form"] = form_for(None if how["init"] else how["output"], how["form"])
     with _reported(options["run"] or "", how):
+        how["form"] = form_for(None if how["init"] else how["output"], how["form"])
         for name, instead in REMOVED.items():
             if options.pop(name) is not None:
                 raise ParamError(f"--{name} is no option any more: {instead}; leave it out")
@@ -123,8 +124,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         if how["junit_file"] is not None:
             write_whole(how["junit_file"], junit(result))
         _summarise(result, how)
-    with verdict_shown():
-        write_or_print(how["output"], result.render(how["form"]))
+        with verdict_shown():
+            write_or_print(how["output"], result.render(how["form"]))
     sys.exit(result.exit_code)
 
 
@@ -170,21 +171,7 @@ def _settings(options: dict[str, Any], *, init: bool) -> dict[str, Any]:
 
 
 def _arguments(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of gate()."""
-    known = dict(settings)
-    qrels_form, run_form = known.pop("qrels_format", None), known.pop("run_format", None)
-    baseline = known.get("baseline")
-    known["run_name"] = run_name(known["run"], known["run"])
-    known["qrels"] = qrels_in(known["qrels"], qrels_form)
-    known["run"] = run_in(known["run"], run_form)
-    if baseline is not None:
-        if not Path(baseline).exists():
-            msg = "the baseline is not there; permed-measures gate --accept writes it from a run that is good enough"
-            raise InputError(msg, path=baseline)
-        known["baseline"] = baseline if is_saved(baseline) else run_in(baseline, run_form)
-    if "serving" in known:
-        known["serving"] = read_serving(known["serving"])
-    return {**known, "tell": lambda said: print_note(f"WARNING: {said}")}
+    return {**arguments(settings, qrels_in, run_in), "tell": lambda said: print_note(f"WARNING: {said}")}
 
 
 def _summarise(result: Gate, how: dict[str, Any]) -> None:
@@ -216,7 +203,9 @@ def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
     names = ("run_name", "min_relevance", "queries", "order", "profile")
     given = Input(known["qrels"], known["run"], known.get("baseline"), **{n: known[n] for n in names if n in known})
     conditions = known.get("conditions") or (() if "profile" in known else ["nDCG@10>=0", "RR@10>=0"])
-    found = given.evaluated(given.asked(conditions, rules, known.get("serving")), lambda _: None)
+    found = given.evaluated(
+        given.ask(conditions, known.get("serving"), rules, allow_skipped=True, all_measures=True), lambda _: None
+    )
     if found is None:
         msg = "no measure is named, only serving figures: there is nothing to write, show or accept"
         raise ParamError(msg)

@@ -27,6 +27,7 @@ from permed_measures.comparison.changes import (
     judge,
 )
 from permed_measures.comparison.clusters import cluster_notes, clusters
+from permed_measures.comparison.columns import all_ids
 from permed_measures.comparison.groups import Groups, group_label, grouped
 from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
@@ -143,7 +144,8 @@ class Comparison(Result):
         """Read what :meth:`save` wrote; P-imp alone, which looks at rankings, is not there."""
         from permed_measures.comparison.saved import load  # noqa: PLC0415  (as above)
 
-        return load(path)
+        found, _ = load(path)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -157,11 +159,11 @@ class Comparison(Result):
 
         return as_table(self)
 
-    def document(self, *, brief: bool = False) -> Document:
-        """Return the report; a brief one has the means and the definitions."""
+    def document(self, *, brief: bool = False, signatures: bool = False) -> Document:
+        """Return the report; a brief one has the means and the definitions; conditions are told where asked for."""
         from permed_measures.comparison.report.tables import document  # noqa: PLC0415  (as above)
 
-        return document(self, brief=brief)
+        return document(self, brief=brief, signatures=signatures)
 
     def page(self) -> Document:
         """Return the page, with plots and the values of all queries."""
@@ -169,10 +171,10 @@ class Comparison(Result):
 
         return page(self)
 
-    def render(self, form: Format = "text", *, brief: bool = False) -> str:
-        """Return the report in one of the formats; ``brief`` is for text, markdown and LaTeX."""
-        if brief and form in ("text", "markdown", "latex"):
-            return written(self.document(brief=True), form)
+    def render(self, form: Format = "text", *, brief: bool = False, signatures: bool = False) -> str:
+        """Return the report in one of the formats; ``brief`` and ``signatures`` are for text, markdown and LaTeX."""
+        if (brief or signatures) and form in ("text", "markdown", "latex"):
+            return written(self.document(brief=brief, signatures=signatures), form)
         return super().render(form)
 
 
@@ -244,8 +246,9 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         with _naming(name):
             for run, evaluation in systems.evaluations(name):
                 arms.add(name, run, evaluation, repeated=systems.several(name))
+                del run, evaluation  # before the next one is made
     step("deciding", 0.8)
-    present = list(dict.fromkeys(query_id for column in arms.values.values() for query_id in column))
+    present = all_ids(arms.values.values())
     units = None if cluster is None else clusters(present, cluster)
     settings = Settings(test, correction, alpha, seed, margin, units)
     values = Values(names, arms.values, settings, arms.repeats)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from ir_measures import Measure
 
 from permed_measures import inference
-from permed_measures.comparison import significance
+from permed_measures.comparison import columns, significance
 from permed_measures.comparison.clusters import Clusters
 from permed_measures.comparison.p_imp import PairImprovement
 from permed_measures.comparison.repeats import Spread, spread
@@ -42,6 +43,11 @@ class Settings:
     """A difference that does not matter."""
     clusters: Clusters | None = None
 
+    @property
+    def by_id(self) -> bool:
+        """Whether the ids of queries matter to a test."""
+        return self.clusters is not None or self.test == "randomization"
+
 
 @dataclass(frozen=True)
 class Mean:
@@ -50,6 +56,8 @@ class Mean:
     value: float | None
     interval: Interval | None
     queries: int
+    estimate: Estimate | None = None
+    """What the interval is made of."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,8 @@ class Change:
     estimate: Estimate | None
     equivalent: bool | None
     """Whether the 90% interval (k = 2) lies within the margin; None without one."""
+    shown: Estimate | None
+    """What the interval is made of; the estimate before is not widened."""
     rare: bool
     """Whether a few units carry most of the change, all of one sign: no interval is safe then."""
     p: float | None = None
@@ -147,56 +157,58 @@ class Values:
         """The measures, in the order they were asked for."""
         return list(dict.fromkeys(measure for _, measure in self.by_key))
 
-    def query_ids(self) -> list[str]:
-        """Return every query that a run has a value for."""
-        return list(dict.fromkeys(query_id for column in self.by_key.values() for query_id in column))
+    @cached_property
+    def _spans(self) -> dict[Measure, Span]:
+        return {m: _span(m, [self.by_key[name, m] for name in self.names]) for m in self.measures}
 
     def table(self, group: str | None, query_ids: Sequence[str] | None, p_imp: Mapping[str, PairImprovement]) -> Table:
         """Make the table of all queries, or of a group; its verdicts come with the correction."""
-        columns = {key: _part(column, query_ids) for key, column in self.by_key.items()}
+        parts = {key: _part(column, query_ids) for key, column in self.by_key.items()}
         means, changes = {}, {}
         drawn: dict[Key, Units] = {}
         spreads = self.spreads(query_ids)
-        extra = {key: spreads[key].variance if key in spreads else 0.0 for key in columns}
-        for measure in self.measures:
-            span = _span(measure, [self.by_key[name, measure] for name in self.names])
+        extra = {key: spreads[key].variance if key in spreads else 0.0 for key in parts}
+        for measure, span in self._spans.items():
             for name in self.names:
                 key = name, measure
-                means[key] = self._mean(columns[key], span, extra[key])
+                means[key] = self._mean(parts[key], span, extra[key])
                 if name != self.names[0]:
                     first = self.names[0], measure
                     added = extra[key] + extra[first]
-                    changes[key], drawn[key] = self._change(columns[first], columns[key], span, added)
+                    changes[key], drawn[key] = self._change(parts[first], parts[key], span, added)
         if self.settings.test == "randomization":
             _draw(changes, drawn, self.settings.seed)
-        present = dict.fromkeys(query_id for column in columns.values() for query_id in column)
+        present = columns.all_ids(parts.values())
         units = len(present) if self.settings.clusters is None else len(set(map(self.settings.clusters, present)))
         return Table(group, len(present), units, means, changes, p_imp, spreads)
 
     def _mean(self, column: Mapping[str, float], span: Span, extra: float) -> Mean:
         found = inference.mean_estimate(inference.units(column, self.settings.clusters), span, extra=extra)
         interval = None if found is None else found.interval(self.settings.alpha)
-        return Mean(_mean(column.values()), interval, len(column))
+        return Mean(_mean(column.values()), interval, len(column), found)
 
     def _change(
         self, before: Mapping[str, float], after: Mapping[str, float], span: Span, extra: float
     ) -> tuple[Change, Units]:
         settings = self.settings
-        by_query = _differences(before, after, in_order=settings.test == "randomization")
-        differences = list(by_query.values())
+        query_ids, old, differences = columns.differences(before, after)
+        by_query = dict(zip(query_ids, differences, strict=True)) if settings.by_id else differences
+        if isinstance(by_query, dict):  # what is drawn does not depend on the order of the file
+            by_query = dict(sorted(by_query.items()))
         sample = inference.units(by_query, settings.clusters)
         wide = Span(span.low - span.high, span.high - span.low, span.closed)
-        shown = inference.difference_estimate(sample, wide, extra=extra)
+        found = inference.estimate(sample, extra=extra)
+        k = inference.widening(sample)
+        shown = inference.estimate(sample, k, wide, extra=extra) if k else found
         decided_by = _deciding(sample, settings, extra)
         ranks = significance.wilcoxon(sample.means)
-        difference = _mean(differences)
-        base = _mean([before[query_id] for query_id in by_query])
+        difference, base = _mean(differences), _mean(old)
         p_values = {
-            "t": inference.mean_p(sample, extra=extra),
+            "t": inference.mean_p(sample, found),
             "wilcoxon": None if ranks is None else ranks[0],
             "randomization": inference.sign_flip_p(sample) if len(sample) > 1 else None,
         }
-        by_ranks = decided_by == "wilcoxon" and ranks is not None
+        margin = settings.margin
         change = Change(
             queries=len(differences),
             units=len(sample),
@@ -204,17 +216,16 @@ class Values:
             relative=difference / base if difference is not None and base else None,
             interval=None if shown is None else shown.interval(settings.alpha),
             p_values=p_values,
-            wins=sum(value > 0 for value in differences),
+            wins=sum(map((0.0).__lt__, differences)),
             ties=differences.count(0.0),
-            losses=sum(value < 0 for value in differences),
+            losses=sum(map((0.0).__gt__, differences)),
             effect_size=significance.effect_size(differences),
             decided_by=decided_by,
-            direction=ranks[1] if by_ranks and ranks else _sign(difference),
+            direction=ranks[1] if ranks and decided_by == "wilcoxon" else _sign(difference),
             smallest_p=_smallest(sample, decided_by),
-            estimate=inference.estimate(sample, extra=extra),
-            equivalent=None
-            if settings.margin is None
-            else inference.equivalent(sample, settings.margin, wide, extra=extra),
+            estimate=found,
+            equivalent=None if margin is None else inference.equivalent(sample, margin, wide, extra=extra),
+            shown=shown,
             rare=inference.one_sided_few(sample),
             p=p_values["randomization" if decided_by == "sign flips" else decided_by],
         )
@@ -232,15 +243,6 @@ def _mean(values: Iterable[float]) -> float | None:
 
 def _sign(value: float | None) -> int:
     return 0 if value is None else (value > 0) - (value < 0)
-
-
-def _differences(before: Mapping[str, float], after: Mapping[str, float], *, in_order: bool) -> dict[str, float]:
-    found = {
-        query_id: change if abs(change := after[query_id] - value) >= SAME else 0.0
-        for query_id, value in before.items()
-        if query_id in after
-    }
-    return dict(sorted(found.items())) if in_order else found  # what is drawn does not depend on the file's order
 
 
 def _span(measure: Measure, columns: Iterable[Mapping[str, float]]) -> Span:
@@ -288,9 +290,10 @@ def _draw(changes: dict[Key, Change], samples: Mapping[Key, Units], seed: int) -
 def judge(tables: Sequence[Table], settings: Settings) -> list[Table]:
     """Correct the p-values of all these tables together, and say what each change comes to."""
     changes = [change for table in tables for change in table.changes.values()]
-    counts = significance.within_reach([change.smallest_p for change in changes], settings.alpha)
+    bounds = [1.0 if change.p is None else change.smallest_p for change in changes]
+    counts = significance.within_reach(bounds, settings.alpha)
     if settings.correction != "holm":  # only what cannot reach the level at all leaves the count
-        counts = [change.smallest_p is None or change.smallest_p < settings.alpha for change in changes]
+        counts = [bound is None or bound < settings.alpha for bound in bounds]
     correct = CORRECTIONS[settings.correction]
     adjusted = correct([change.p if count else None for change, count in zip(changes, counts, strict=True)])
     comparisons = 1 if settings.correction == "none" else max(1, sum(p is not None for p in adjusted))

@@ -81,10 +81,14 @@ def pair_counts(qrels: Qrels, before: Tops, after: Tops, *, cutoff: int, rel: fl
         for doc_id in new[:cutoff]:
             place = was.get(doc_id, cutoff)
             if grades.get(doc_id, 0) >= rel:
-                worsened += sum(place < known for known in other)
+                for known in other:  # plain loops: this is asked of every document
+                    if place < known:
+                        worsened += 1
                 relevant.append(place)
             else:
-                improved += sum(known > place for known in relevant)
+                for known in relevant:
+                    if known > place:
+                        improved += 1
                 other.append(place)
         counts[query_id] = (len(relevant) * len(other), improved, worsened)
     return counts
@@ -99,16 +103,18 @@ def pair_improvement(
     alpha: float = 0.05,
 ) -> PairImprovement:
     """Add up the counts of queries, with the interval of the share and the test of right against wrong."""
-    members: dict[str, list[Counts]] = {}
-    for query_id in counts if query_ids is None else query_ids:
-        found = counts.get(query_id)
-        if found is not None and found[0]:
-            members.setdefault(query_id if cluster_of is None else cluster_of(query_id), []).append(found)
-    added = [tuple(map(sum, zip(*inside, strict=True))) for inside in members.values()]
-    pairs, improved, worsened = (sum(unit[place] for unit in added) for place in range(3))
-    sizes = [unit[0] for unit in added]
-    share = mean_estimate(Units([unit[1] for unit in added], sizes))  # a mean over pairs: a unit's size is its pairs
-    net = Units([unit[1] - unit[2] for unit in added], sizes)
+    wanted = counts if query_ids is None else [query_id for query_id in query_ids if query_id in counts]
+    kept = {query_id: counts[query_id] for query_id in wanted if counts[query_id][0]}
+    added: Iterable[Sequence[int]] = kept.values()
+    if cluster_of is not None:
+        members: dict[str, list[Counts]] = {}
+        for query_id, found in kept.items():
+            members.setdefault(cluster_of(query_id), []).append(found)
+        added = [[sum(column) for column in zip(*inside, strict=True)] for inside in members.values()]
+    sizes, right, wrong = ([*column] for column in zip(*added, strict=True)) if kept else ([], [], [])
+    pairs, improved, worsened = sum(sizes), sum(right), sum(wrong)
+    share = mean_estimate(Units(right, sizes))  # a mean over pairs: a unit's size is its pairs
+    net = Units([gained - lost for gained, lost in zip(right, wrong, strict=True)], sizes)
     p = None
     if len(net) > 1:
         p = sign_flip_p(net) if len(net) <= EXACT_UNITS else mean_p(net)

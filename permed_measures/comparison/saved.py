@@ -16,8 +16,8 @@ from permed_measures.files.values import Column, SavedRun, SavedValues, read, wr
 _OPTIONS = ("test", "correction", "alpha", "seed", "margin", "all_pairs", "descriptions", "groups", "cluster")
 
 
-def save(comparison: Comparison, path: str | PathLike[str]) -> None:
-    """Write the values of all runs, and the options that :func:`load` compares them with."""
+def save(comparison: Comparison, path: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
+    """Write the values of all runs, the options that :func:`load` compares them with, and what else is to be kept."""
     if comparison.conditions is None:
         msg = "a comparison without conditions cannot be saved; compare the runs"
         raise ParamError(msg)
@@ -38,7 +38,7 @@ def save(comparison: Comparison, path: str | PathLike[str]) -> None:
     group_of = {q: name for name, inside in comparison.groups_of.items() for q in inside if name != NO_GROUP}
     options["groups"] = _said(comparison.asked.get("groups"), group_of)
     notes = {"notes": list(comparison.notes), "grouped_by": comparison.grouped_by}
-    write(path, SavedValues(runs, comparison.conditions.judged, {"compare": options, **notes}))
+    write(path, SavedValues(runs, comparison.conditions.judged, {"compare": options, **notes, **(about or {})}))
 
 
 def _columns(comparison: Comparison, name: str, place: int | None) -> list[Column]:
@@ -66,8 +66,8 @@ def systems_of(path: str | PathLike[str]) -> tuple[dict[str, Evaluation | list[E
     return {name: runs[0] if len(runs) == 1 else runs for name, runs in found.items()}, saved
 
 
-def load(path: str | PathLike[str]) -> Comparison:
-    """Read a comparison that was saved, and compare again as it was; InputError where the file holds none."""
+def load(path: str | PathLike[str]) -> tuple[Comparison, Mapping[str, Any]]:
+    """Read a comparison that was saved and compare again as it was; also return all that was saved with it."""
     systems, saved = systems_of(path)
     options, names = saved.options.get("compare"), list(systems)
     if not isinstance(options, dict) or len(names) < 2 or set(options) - set(_OPTIONS):  # noqa: PLR2004  (a baseline and a run)
@@ -80,4 +80,4 @@ def load(path: str | PathLike[str]) -> Comparison:
     except TypeError as error:
         raise InputError(f"the options of the comparison are not as saved: {error}", path=str(path)) from error
     notes: Sequence[str] = saved.options.get("notes", [])
-    return replace(found, notes=tuple(notes), grouped_by=saved.options.get("grouped_by"))
+    return replace(found, notes=tuple(notes), grouped_by=saved.options.get("grouped_by")), saved.options

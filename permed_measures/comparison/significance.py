@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -105,8 +106,9 @@ def within_reach(smallest: Sequence[float | None], alpha: float) -> list[bool]:
     [False, False, True, True]
     """
     known = [0.0 if bound is None else bound for bound in smallest]
+    ascending = sorted(known)
     count = 1
-    while sum(bound < alpha / count for bound in known) > count:
+    while bisect_left(ascending, alpha / count) > count:
         count += 1
     return [bound < alpha / count for bound in known]
 

@@ -108,7 +108,7 @@ class Systems:
             return
         qrels = self._qrels
         if qrels is not None:
-            judged = Conditions({}, "", lambda: digests(qrels))
+            judged = Conditions(dict, "", lambda: digests(qrels))
             check_judged(found.conditions, judged, (f"the values of {name!r}", "the qrels"))
         if self._first is None:
             self._first = name, found

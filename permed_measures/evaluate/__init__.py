@@ -128,14 +128,17 @@ class Plan:
 
     def conditions(
         self,
-        measures: Iterable[Measure],
         query_sets: Mapping[Measure, QuerySet],
-        counts: Iterable[int],
+        counts: Sequence[int],
         judged: Callable[[], Mapping[str, Digest]],
     ) -> Conditions:
         """Say under which conditions the values of the measures were computed, each over so many queries."""
-        rows = zip(measures, self.computed, counts, strict=True)
-        return Conditions({m: (with_rel, query_sets[m], n) for m, with_rel, n in rows}, self.order, judged)
+
+        def measures() -> dict[Measure, tuple[Measure, str, int]]:
+            rows = zip(self.measures, self.computed, counts, strict=True)
+            return {measure: (computed, query_sets[measure], n) for measure, computed, n in rows}
+
+        return Conditions(measures, self.order, judged)
 
     def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
         for index, measure in {**self.by_kernel, **self.by_delegate}.items():
@@ -226,9 +229,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
         order=order,
-        conditions=plan.conditions(
-            chosen, query_sets, [len(column) for column in by_measure.values()], lambda: digests(judged)
-        ),
+        conditions=plan.conditions(query_sets, [*map(len, by_measure.values())], lambda: digests(judged)),
     )
 
 

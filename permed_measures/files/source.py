@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,10 @@ _RATIO = 100
 
 STDIN = "-"
 """The path that means standard input; a file of that name is written ./- or given as a Path."""
+
+
+SAVED = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')
+"""How saved values start: see values.py."""
 
 
 class Source:

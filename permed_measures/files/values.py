@@ -28,11 +28,10 @@ from typing import Any, NamedTuple
 from permed_measures.errors import ParamError
 from permed_measures.files.json_text import json_lines, kind
 from permed_measures.files.output import write_whole
-from permed_measures.files.source import STDIN, Source
+from permed_measures.files.source import SAVED, STDIN, Source
 from permed_measures.signature import Digest, Signature
 
 SCHEMA = 1
-_MARK = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')
 _MEASURE_KEYS = {"run", "measure", "mean", "signature"}
 _QUERY_KEYS = {"run", "query", "judged", "values"}
 _NOTE_KEYS = {"run", "note"}
@@ -75,7 +74,7 @@ class SavedValues:
 
 def is_saved(path: str | PathLike[str]) -> bool:
     """Whether a file holds saved values; a pipe never does, since it can be read but once."""
-    return path != STDIN and Path(path).is_file() and _MARK.match(Source(path).head(1 << 10)) is not None
+    return path != STDIN and Path(path).is_file() and SAVED.match(Source(path).head(1 << 10)) is not None
 
 
 def write(path: str | PathLike[str], saved: SavedValues) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from os import PathLike
@@ -82,15 +82,15 @@ class Baseline:
         return known is not None and known == of_run.digest(depth, query_ids)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], now: Evaluation) -> Baseline:
-        """Read a file of saved values and refuse it where it was made under other conditions than the run's now."""
+    def load(cls, path: str | PathLike[str], now: Evaluation, measures: Collection[Measure]) -> Baseline:
+        """Read the values of these measures; a file that was made under other conditions than the run's is refused."""
         saved = read(path)
         runs = {run.name: run for run in saved.runs}
         accepted = runs.get(ACCEPTED) or (saved.runs[0] if len(saved.runs) == 1 else None)
         if accepted is None:
             msg = f"several runs ({', '.join(runs)}), none called {ACCEPTED!r}; make a baseline with gate --accept"
             raise InputError(msg, path=str(path))
-        columns = _matched(accepted, saved, now, path)
+        columns = _matched(accepted, saved, now, path, measures)
         values = Evaluation(
             means={measure: column.mean or 0.0 for measure, column in columns.items()},
             labels=now.labels,
@@ -98,7 +98,7 @@ class Baseline:
             columns={measure: dict(column.values) for measure, column in columns.items()},
             order=now.order,
         )
-        anchor = {} if ANCHOR not in runs else _matched(runs[ANCHOR], saved, now, path)
+        anchor = {} if ANCHOR not in runs else _matched(runs[ANCHOR], saved, now, path, measures)
         options = saved.options.get(_OPTION, {})
         rankings = options.get("rankings", {}) if isinstance(options, dict) else {}
         return cls(values, rankings, {measure: column.values for measure, column in anchor.items()})
@@ -108,11 +108,14 @@ def _key(depth: int | None, query_ids: Sequence[str]) -> str:
     return f"{'all' if depth is None else depth} of {len(query_ids)}"
 
 
-def _matched(run: SavedRun, saved: SavedValues, now: Evaluation, path: str | PathLike[str]) -> dict[Measure, Column]:
+def _matched(
+    run: SavedRun, saved: SavedValues, now: Evaluation, path: str | PathLike[str], measures: Collection[Measure]
+) -> dict[Measure, Column]:
     """Return the column of every measure; InputError says what is not as it was."""
     by_measure = {column.signature.measure: column for column in run.columns}
     found = {}
-    for measure, signature in now.signatures.items():
+    for measure in measures:
+        signature = now.signatures[measure]
         column = by_measure.get(signature.measure)
         if column is None:
             msg = f"the baseline has no {signature.measure}; it has {', '.join(by_measure)}"
@@ -143,15 +146,11 @@ def _judgements(before: Mapping[str, Digest], after: Mapping[str, Digest]) -> li
 
 def accept(path: str | PathLike[str], now: Evaluation, rankings: Rankings, run_name: str) -> list[str]:
     """Store the values as the baseline that later gates compare with; return what is to be said about the anchor."""
-    told, anchor = [], {}
-    if Path(path).exists():
-        try:
-            anchor = dict(Baseline.load(path, now).anchor)
-        except InputError as error:
-            told.append(f"the anchor starts anew with this run: {error}")
+    told: list[str] = []
     columns = []
     for measure, column in now.columns.items():
-        best, label = anchor.get(measure, {}), now.labels[measure]
+        best = _anchor(path, now, measure, told) if Path(path).exists() else {}
+        label = now.labels[measure]
         high, reached = mean(best.values()) if best else -math.inf, mean(column.values())
         if high > reached:
             told.append(f"{label}: the anchor stays at {high:.4f}, above the {reached:.4f} of this run")
@@ -166,3 +165,12 @@ def accept(path: str | PathLike[str], now: Evaluation, rankings: Rankings, run_n
     judged = {} if now.conditions is None else now.conditions.judged
     write(path, SavedValues([now.saved(ACCEPTED), SavedRun(ANCHOR, columns)], judged, options))
     return told
+
+
+def _anchor(path: str | PathLike[str], now: Evaluation, measure: Measure, told: list[str]) -> Mapping[str, float]:
+    """Return the values of a measure's anchor; where it cannot be kept, none, and ``told`` gets the reason."""
+    try:
+        return Baseline.load(path, now, [measure]).anchor.get(measure, {})
+    except InputError as error:
+        told.append(f"{now.labels[measure]}: the anchor starts anew with this run: {error}")
+        return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import ir_measures
@@ -97,10 +98,14 @@ class Rules:
 
     def __post_init__(self) -> None:
         margins = self.max_drop if isinstance(self.max_drop, Mapping) else {"": self.max_drop}
+        if not margins:
+            msg = "max_drop has no measure, so nothing would be compared; give a number, or {'nDCG@10': 0.02}"
+            raise ParamError(msg)
         named = {f"max_drop{f' of {name}' if name else ''}": margin for name, margin in margins.items()}
         named |= {"hard_drop": self.hard_drop, "max_drop_since_anchor": self.max_drop_since_anchor}
         for name, margin in named.items():
-            if margin is not None and (isinstance(margin, bool) or not 0 <= margin < math.inf):
+            is_number = isinstance(margin, Real) and not isinstance(margin, bool)
+            if margin is not None and not (is_number and 0 <= margin < math.inf):
                 raise ParamError(f"{name}={margin!r} is not allowed; give a number >= 0, such as 0.01")
         largest = max((margin for margin in margins.values() if margin is not None), default=0)
         if self.hard_drop is not None and self.hard_drop < largest:
@@ -295,11 +300,9 @@ def _open(check: Check, margin: float, *, loud: bool) -> str:
     """Say what an undecided drop lacks."""
     if check.bound is None:
         return f"one unit of {queries(check.n or 0)}: nothing can be said"
-    told = (
-        f"a drop is shown ({p_is(check.p_no_drop)}), not whether it is above {margin:g}"
-        if loud
-        else f"no drop is shown, but one of up to {check.bound:.4f} is not excluded"
-    )
+    if loud:
+        return f"a drop is shown ({p_is(check.p_no_drop)}), not whether it is above {margin:g}"
+    told = f"no drop is shown, but one of up to {check.bound:.4f} is not excluded"
     return told if check.queries_needed is None else f"{told}; about {queries(check.queries_needed)} decide it"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from permed_measures.errors import InputError, visible
@@ -12,6 +14,8 @@ from permed_measures.gating.result import Gate
 from permed_measures.render.document import Document, Lines, Section, Table, Value
 from permed_measures.render.result import written
 
+_NAMED = re.compile(r""" \(['"].*['"](, …)?\)""")
+"""The query ids that a note names."""
 MARKER = "<!-- permed-measures gate -->"
 """The first line of the markdown: a comment that starts with it is replaced, not repeated."""
 _TITLES = {0: "✅ The gate holds", 1: "❌ The gate fails", 3: "❓ The gate could not tell"}
@@ -23,7 +27,8 @@ def markdown(result: Gate, show_queries: int = 0, texts: Mapping[str, str] | Non
     title = _TITLES[result.exit_code] if result.exit_code or result.held else _PASSES
     changed = result.to_dict()["changed"]
     rows = [[name, *counts.values()] for name, counts in changed.items()]
-    sections = [Section(title, result.document().sections[0].blocks)]
+    shown = result if show_queries else replace(result, notes=tuple(_NAMED.sub("", note) for note in result.notes))
+    sections = [Section(title, shown.document().sections[0].blocks)]
     if rows:
         sections.append(Section("What changed", [Table(["measure", "better", "worse", "same"], rows)]))
     if show_queries and rows:

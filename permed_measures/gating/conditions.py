@@ -108,7 +108,7 @@ def ask(
     wanted = given + [Condition(t.name, "<" if t.lower_is_better else ">", t.target) for t in targets]
     known = {} if profile is None else {entry.name: entry for entry in profile.entries}
     figures = [condition for condition in wanted if _is_asked_of_figures(condition, known, serving or {})]
-    skipped = [c for c in wanted if c not in figures and c.name not in known and is_figure(c.name)]
+    skipped = [c for c in wanted if c not in figures and c.name not in known and _is_figure(c.name)]
     _check_skipped(skipped, serving, allow_skipped=allow_skipped and not given)
     values = [condition for condition in wanted if condition not in figures and condition not in skipped]
     entries = {c.name: known.get(c.name) or _entry(c.name, [*known, *(serving or {})]) for c in values}
@@ -127,11 +127,12 @@ def ask(
     return Asked(values, figures, skipped, entries)
 
 
-def is_figure(name: str) -> bool:
-    """Whether serving figures have numbers under such a name."""
+def _is_figure(name: str) -> bool:
+    if _measure(name) is not None:
+        return False
     from permed_measures.serving.summary import is_figure  # noqa: PLC0415  (only for names that are no measure)
 
-    return _measure(name) is None and is_figure(name)
+    return is_figure(name)
 
 
 def _measure(name: str) -> Measure | None:
@@ -143,7 +144,7 @@ def _measure(name: str) -> Measure | None:
 
 def _is_asked_of_figures(condition: Condition, known: Mapping[str, Entry], figures: Mapping[str, Any]) -> bool:
     if condition.name not in figures:
-        return False
+        return f"{condition.name}_at_least" in figures
     if condition.name in known or _measure(condition.name) is not None:
         msg = (
             f"{condition.name!r} is a measure, and a serving figure too: which of the two is meant cannot be told; "
@@ -175,8 +176,10 @@ def _entry(name: str, known: Sequence[str] | Mapping[str, Entry]) -> Entry:
         raise ParamError(msg + did_you_mean(name, known) + f" ({error})") from error
 
 
-def figure(condition: Condition, figures: Mapping[str, Any]) -> float:
-    """Return the number that a condition is about."""
+def figure(condition: Condition, figures: Mapping[str, Any]) -> float | None:
+    """Return the number that a condition is about; None where calls never ended, and only a lower bound is known."""
+    if condition.name not in figures:
+        return None
     value = figures[condition.name]
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= float_info.max:
         shown = "beyond 1.8e308" if type(value) is int else repr(value)

@@ -122,9 +122,7 @@ class Power(Result):
             for one in self.margins
         ]
         if any(one.assumed for one in self.margins):
-            said.append(
-                f"no baseline is given: differences are taken to spread by {TYPICAL}, as those of nDCG often do"
-            )
+            said.append(f"no baseline differs: differences are taken to spread by {TYPICAL}, as those of nDCG often do")
         return Document("", "", [Section("", [self.as_table(), Lines(said)])])
 
 
@@ -134,13 +132,16 @@ def power(found: Evaluated, rules: Rules, cluster: Groups | None) -> Power:
     for measure, name in found.run.labels.items():
         after = found.run.columns[measure]
         units = None if cluster is None else clusters(list(after), cluster)
-        if found.baseline is None:
+        old = {} if found.baseline is None else found.baseline.values.columns[measure]
+        by_query = differences(old, after)
+        assumed = not any(
+            by_query.values()
+        )  # without a baseline, or with this very run, nothing is known of the spread
+        if assumed:
             spread = [TYPICAL if place % 2 else -TYPICAL for place in range(len(after))]
             by_query = dict(zip(sorted(after), spread, strict=True))
-        else:
-            by_query = differences(found.baseline.values.columns[measure], after)
         sample = inference.units(by_query, units)
-        margins.append(Margin(name, rules.margin(name), sample, found.baseline is None, rules.alpha))
+        margins.append(Margin(name, rules.margin(name), sample, assumed, rules.alpha))
     return Power(margins)
 
 
@@ -178,8 +179,8 @@ def gate_file(found: Evaluated, shown: Power, settings: Mapping[str, Any], folde
         column = found.run.columns[measure]
         estimated = inference.mean_estimate(inference.units(column), span_of(measure, [column]))
         low = mean(column.values()) if estimated is None else estimated.interval()[0]
-        if "conditions" not in settings:
-            conditions.append(f"    {toml_text(f'{name} >= {max(0.0, math.floor(low * 100) / 100):g}')},")
+        if "conditions" not in settings and low >= 0.01:  # noqa: PLR2004  (any value is >= 0)
+            conditions.append(f"    {toml_text(f'{name} >= {math.floor(low * 100) / 100:g}')},")
         margins.append(f"{toml_text(name)} = {_up(one.smallest):g}  # from {one.smallest:.4f} on")
     largest = max(one.smallest for one in shown.margins)
     paths = {name: toml_text(_relative(settings.get(name), folder)) for name in ("qrels", "run", "baseline")}

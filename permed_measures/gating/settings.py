@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from permed_measures.comparison import run_name
 from permed_measures.comparison.groups import NAMED
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.files.source import Source
-from permed_measures.profiles import PROFILES, toml_module
+from permed_measures.files import read_qrels, read_run
+from permed_measures.files.values import is_saved
+from permed_measures.gating.conditions import read_serving
+from permed_measures.profiles import PROFILES, read_toml
 
 NAME = "gate.toml"
 _NUMBER, _TEXT = (int, float), str
@@ -47,11 +50,7 @@ def find(start: Path | None = None) -> Path | None:
 
 def load(path: str | Path) -> dict[str, Any]:
     """Read a gate.toml; an unknown key, or a value of another kind, is an InputError."""
-    text = Source(path).text()
-    try:
-        table = toml_module().loads(text)
-    except ValueError as error:
-        raise InputError(f"not TOML: {error}", path=path) from error
+    table = read_toml(Path(path), "gate file")
     for key, value in table.items():
         if key not in KEYS:
             raise InputError(f"a gate has no key {key!r}.{did_you_mean(key, KEYS)}", path=path)
@@ -111,3 +110,32 @@ def max_drops(given: tuple[str, ...]) -> float | dict[str, float] | None:
     if "" in found and len(found) > 1:
         raise ParamError(f"--max-drop {given!r}: give one number for all measures, or one for each that is named")
     return found.get("", found)
+
+
+def _qrels(path: Any, form: str | None) -> Any:  # noqa: ANN401  (what gate() takes)
+    return path if form is None else read_qrels(path, form)
+
+
+def _run(path: Any, form: str | None) -> Any:  # noqa: ANN401  (what gate() takes)
+    return path if form is None else read_run(path, form)
+
+
+def arguments(
+    settings: Mapping[str, Any],
+    qrels_in: Callable[[Any, str | None], Any] = _qrels,
+    run_in: Callable[[Any, str | None], Any] = _run,
+) -> dict[str, Any]:
+    """Return the arguments of gate(): files are read that it does not read itself."""
+    known = dict(settings)
+    qrels_form, run_form = known.pop("qrels_format", None), known.pop("run_format", None)
+    known.setdefault("run_name", run_name(known["run"], "run"))
+    known |= {"qrels": qrels_in(known["qrels"], qrels_form), "run": run_in(known["run"], run_form)}
+    baseline = known.get("baseline")
+    if isinstance(baseline, (str, Path)):
+        if not Path(baseline).exists():
+            msg = "the baseline is not there; permed-measures gate --accept writes it from a run that is good enough"
+            raise InputError(msg, path=baseline)
+        known["baseline"] = baseline if is_saved(baseline) else run_in(baseline, run_form)
+    if isinstance(known.get("serving"), (str, Path)):
+        known["serving"] = read_serving(known["serving"])
+    return known

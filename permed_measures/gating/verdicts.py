@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -81,20 +81,21 @@ class Input:
         serving: Mapping[str, Any] | None,
         rules: Rules,
         *,
-        allow_skipped: bool,
+        allow_skipped: bool = False,
+        all_measures: bool = False,
     ) -> Asked:
-        """Find out what the conditions are about."""
+        """Find out what conditions are about; ``all_measures`` asks for those of the profile and of margins, too."""
         named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
-        margins = None if self.baseline is None else named
+        margins = named if self.baseline is not None or all_measures else None
         return ask(conditions, self.known, serving, allow_skipped=allow_skipped, margins=margins)
 
-    def asked(self, conditions: Sequence[str | Condition], rules: Rules, serving: Mapping[str, Any] | None) -> Asked:
-        """Return the measures that conditions, margins and the profile name; figures do not matter."""
-        named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
-        return ask(conditions, self.known, serving, allow_skipped=True, margins=named)
+    def evaluated(
+        self, asked: Asked, tell: Callable[[Sequence[str]], None], dropping: Collection[Measure] | None = None
+    ) -> Evaluated | None:
+        """Evaluate the run and the baseline; ``tell`` is called with the query ids before.
 
-    def evaluated(self, asked: Asked, tell: Callable[[Sequence[str]], None]) -> Evaluated | None:
-        """Evaluate the run and the baseline; ``tell`` is called with the query ids before."""
+        ``dropping`` has the measures that a file of accepted values must have; all, when not given.
+        """
         if not asked.entries:
             return None
         qrels = as_qrels(self.qrels, subtopics=True)
@@ -118,8 +119,9 @@ class Input:
         found = Evaluated(values(source), Rankings(source, self.order))
         if self.baseline is None:
             return found
+        wanted = found.run.columns if dropping is None else dropping
         if isinstance(self.baseline, (str, PathLike)) and is_saved(self.baseline):
-            return replace(found, baseline=Baseline.load(self.baseline, found.run))
+            return replace(found, baseline=Baseline.load(self.baseline, found.run, wanted))
         other = _once(self.baseline)
         return replace(found, baseline=Baseline(values(other), Rankings(other, self.order)))
 
@@ -146,7 +148,8 @@ class Job:
         """Evaluate, check, and say what was found."""
         if self.correction not in CORRECTIONS:
             raise ParamError(f"correction={self.correction!r} is not allowed; give one of {', '.join(CORRECTIONS)}")
-        found = self.given.evaluated(self.asked, lambda query_ids: self._warn(query_ids, tell))
+        dropping = [] if self.given.baseline is None else self._dropping().values()
+        found = self.given.evaluated(self.asked, lambda query_ids: self._warn(query_ids, tell), list(dropping))
         checks: list[Check] = []
         notes: list[str] = []
         changes: dict[str, dict[str, tuple[float, float]]] = {}
@@ -234,8 +237,16 @@ class Job:
                         f"{name}: a few queries carry most of the change, all in one direction; below some 200 queries "
                         "no bound is safe then: look at those queries"
                     )
-            anchor = None if baseline is None else baseline.anchor.get(measure)
-            if anchor is not None and rules.max_drop_since_anchor is not None:
+            lost = len(compared[0].before.keys() - compared[0].after.keys())
+            if lost:
+                notes.append(
+                    f"{name}: {counted_queries(lost)} of the baseline not compared: the run does not have them"
+                )
+            if rules.max_drop_since_anchor is not None and baseline is not None:
+                anchor = baseline.anchor.get(measure)
+                if anchor is None:
+                    msg = "max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote"
+                    raise InputError(msg)
                 one = replace(compared[0], before=anchor, cluster_of=units, depth_identical="")
                 check = anchor_check(one.check(rules.max_drop_since_anchor, rules), rules.max_drop_since_anchor)
                 since.append(replace(check, signature=signature))
@@ -247,6 +258,9 @@ class Job:
         for name, entry in self.asked.entries.items():
             if self.rules.margin(name) is not None:
                 once.setdefault(entry.measure, name)
+            again = once.get(entry.measure, name)
+            if self.rules.margin(name) not in (None, self.rules.margin(again)):
+                raise ParamError(f"max_drop: {again} and {name} are one measure, with two margins; keep one")
         for measure, name in once.items():
             if not is_mean(measure):
                 msg = f"{name} is no mean over queries, so a drop cannot be tested; name margins of others"
@@ -278,6 +292,10 @@ def _parts(column: Values, groups: Mapping[str, Sequence[str]]) -> list[tuple[st
 
 def _figure_check(condition: Condition, serving: Mapping[str, Any]) -> Check:
     value = figure(condition, serving)
+    if value is None:
+        least = serving[f"{condition.name}_at_least"]
+        why = f"only known to be at least {least}: calls never started or never ended"
+        return Check("figure", condition, "fails", why, exit_code=1)
     held = condition.holds(value)
     why = "" if held else f"off by {abs(value - condition.bound):.4g}"
     return Check("figure", condition, "holds" if held else "fails", why, value=value, exit_code=int(not held))
@@ -290,8 +308,11 @@ def _passes_undecided(check: Check) -> bool:
 def _changes(found: Evaluated) -> tuple[dict[str, dict[str, tuple[float, float]]], dict[str, int]]:
     changes: dict[str, dict[str, tuple[float, float]]] = {}
     unchanged = {}
-    for measure, label in found.run.labels.items() if found.baseline is not None else ():
-        before, after = found.baseline.values.columns[measure], found.run.columns[measure]  # type: ignore[union-attr]  # has one
+    old = {} if found.baseline is None else found.baseline.values.columns
+    for measure, label in found.run.labels.items():
+        if measure not in old:
+            continue
+        before, after = old[measure], found.run.columns[measure]
         moved = differences(before, after)
         changes[label] = {q: (before[q], after[q]) for q, change in moved.items() if change}
         unchanged[label] = len(moved) - len(changes[label])

@@ -37,7 +37,7 @@ _HOLDS_K = 2
 _NORMAL = NormalDist()
 _CELLS = 2_000_000
 """Drawn sign flips go through about this many cells at a time: 16 MB."""
-_MOST_DRAWS, _FEWEST_DRAWS, _MOST_SIGNS = 99_999, 9_999, 10**9
+_MOST_DRAWS, _FEWEST_DRAWS, _MOST_SIGNS = 99_999, 9_999, 2 * 10**8
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ class Units:
 
     @property
     def nonzero(self) -> list[float]:
-        """The sums that are not 0, ascending."""
-        return sorted(total for total in self.sums if abs(total) > SAME)
+        """The sums that are not 0."""
+        return [total for total in self.sums if abs(total) > SAME]
 
     @property
     def means(self) -> list[float]:
@@ -191,9 +191,12 @@ def macro(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(mean, variance, variance**2 / below if below else 1.0, estimates[0].span)
 
 
-def mean_p(differences: Units, *, extra: float = 0.0) -> float | None:
-    """Return the two-sided p-value of the formula's t; where all differences are one number, that of sign flips."""
-    found = estimate(differences, extra=extra)
+def mean_p(differences: Units, found: Estimate | None = None) -> float | None:
+    """Return the two-sided p-value of the formula's t; where all differences are one number, that of sign flips.
+
+    ``found`` is their estimate, where it is known already.
+    """
+    found = found or estimate(differences)
     if found is None:
         return None
     if is_constant(differences, found):
@@ -220,10 +223,11 @@ def sign_flip_p(differences: Units) -> float | None:
     (0.5, True)
     """
     kept = differences.nonzero
-    if not kept or kept[0] > 0 or kept[-1] < 0:  # of one sign: only all + and all - come as far
-        return smallest_sign_flip_p(differences)
+    if not kept or min(kept) > 0 or max(kept) < 0:  # of one sign: only all + and all - come as far
+        return min(1.0, 2.0 ** (1 - len(kept)))
     if len(kept) > EXACT_UNITS:
         return None
+    kept.sort()
     halves = []
     for half in (kept[1::2], kept[2::2]):
         sums = [0.0]

@@ -85,7 +85,7 @@ class Fields:
     @classmethod
     def of_file(cls, path: str | Path) -> Fields:
         """Read a log format: TOML, each field as ``duration = { field = "data.value", unit = "ms" }``."""
-        table = read_toml(path, "the log format")
+        table = read_toml(path, "log format")
         given: dict[str, Any] = {}
         try:
             for key, found in table.items():

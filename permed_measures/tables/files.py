@@ -152,7 +152,7 @@ def _evaluation(  # noqa: PLR0913  (all that was found out)
         profile=pipeline.profile,
         min_relevance=pipeline.rel,
         order=pipeline.plan.order,
-        conditions=pipeline.plan.conditions(pipeline.labels, pipeline.query_sets, counts, lambda: digests),
+        conditions=pipeline.plan.conditions(pipeline.query_sets, counts, lambda: digests),
     )
 
 

@@ -36,6 +36,7 @@ def page(comparison: Comparison) -> Document:
     if comparison.groups:
         sections.append(Section(f"By {comparison.grouped_by}", groups_tables(comparison), "groups"))
     sections.append(Section("Definitions", [Lines(words.definitions(comparison))], "definitions"))
+    sections.append(Section("Conditions", [Lines(words.conditions(comparison))], "conditions"))
     if comparison.notes:
         sections.append(Section("Notes on the input", [Lines(comparison.notes)], "notes"))
     script = (files("permed_measures.comparison.report") / "page.js").read_text(encoding="utf-8")

@@ -18,9 +18,10 @@ _MANY_GROUPS = 40
 _SHOWN_GROUPS = 10
 
 
-def document(comparison: Comparison, *, brief: bool = False) -> Document:
-    """Return the report; a brief one has no changes and no conclusions."""
+def document(comparison: Comparison, *, brief: bool = False, signatures: bool = False) -> Document:
+    """Return the report; a brief one has no changes and no conclusions; conditions are there where asked for."""
     below = [*words.stars(comparison), *words.repeats(comparison), *words.definitions(comparison)]
+    below += words.conditions(comparison) if signatures else []
     sections = [Section("", [means_table(comparison, below)])]
     if not brief:
         said, rest = sentences(comparison)

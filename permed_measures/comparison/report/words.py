@@ -85,6 +85,11 @@ def family(comparison: Comparison, tables: Iterable[Table]) -> str:
     return f"{tests}, {CORRECTION_NAMES[comparison.correction]} over {counted(len(changes) - left, 'comparison')}{out}"
 
 
+def conditions(comparison: Comparison) -> list[str]:
+    """Return the signature of every measure, one line each."""
+    return [str(signature) for signature in comparison.signatures.values()]
+
+
 def repeats(comparison: Comparison) -> list[str]:
     """Say of each system that has several runs how far they are apart."""
     lines = []
@@ -110,8 +115,8 @@ def method(comparison: Comparison) -> list[str]:
         f"detectable: what these queries show {POWER:.0%} of the time, at the level that decides",
         "gain: the change as a share of the baseline's mean; d: its mean in standard deviations (Cohen's d_z)",
     ]
-    if any(not change.tested for change in whole.changes.values()):
-        lines.append("\u2265p: the smallest p that so few differences allow; such a comparison leaves the count")
+    if any(not change.tested and change.p is not None for change in whole.changes.values()):
+        lines.append(">=p: the smallest p that so few differences allow; such a comparison leaves the count")
     if any(change.interval_disagrees for change in whole.changes.values()):
         lines.append("where star and interval disagree, the test decides: it is corrected, the interval is not")
     return lines
@@ -233,4 +238,4 @@ def folded(comparison: Comparison, pairs: Iterable[tuple[str, Measure, str]]) ->
 
 def p_shown(change: Change) -> str:
     """Write the corrected p-value, or the smallest possible one where nothing could have been shown."""
-    return p_value(change.p_adjusted) if change.tested else f"\u2265{smallest_p(change)}"
+    return p_value(change.p_adjusted) if change.tested or change.p is None else f">={smallest_p(change)}"

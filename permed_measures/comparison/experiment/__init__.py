@@ -1,0 +1,326 @@
+"""Several systems on several data sets: a comparison per set, means over the sets, and whether the sets agree."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations
+from multiprocessing import get_context
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ir_measures import Measure
+
+from permed_measures import inference
+from permed_measures.comparison import Comparison, compare
+from permed_measures.comparison.experiment.plan import DataSet, ExperimentPlan, read_plan
+from permed_measures.comparison.saved import load as load_comparison
+from permed_measures.comparison.saved import save as save_comparison
+from permed_measures.errors import InputError
+from permed_measures.evaluate import evaluate
+from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.files.values import is_saved
+from permed_measures.inference import SAME, Interval
+from permed_measures.inference.orders import kendall_tau, tau_ap
+from permed_measures.inputs import as_qrels
+from permed_measures.render.progress import Step
+from permed_measures.render.result import Result
+
+if TYPE_CHECKING:
+    from permed_measures.render.document import Document, Table
+
+FEWEST_SETS = 6
+"""No test over data sets with fewer."""
+FEWEST_SYSTEMS = 3
+"""Two systems have no order that could be more or less alike."""
+
+
+class Macro(NamedTuple):
+    """A system over all data sets, by one measure: the mean of the means, and of the changes against the baseline."""
+
+    mean: float | None
+    """None where a system has no value on some set."""
+    interval: Interval | None
+    difference: float | None
+    """None of the baseline itself too."""
+    difference_interval: Interval | None
+    sets_higher: int
+    """On how many sets the mean is above the baseline's; ``shown`` on how many of them a test shows it."""
+    sets_lower: int
+    shown_higher: int
+    shown_lower: int
+    p: float | None
+    """Sign flips of whole sets; None with fewer than six."""
+
+
+class Agreement(NamedTuple):
+    """How alike two columns of means order the systems."""
+
+    by: str
+    """The measure by which two data sets order, or the data set on which two measures do."""
+    one: str
+    other: str
+    tau: float | None
+    tau_ap: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Experiment(Result):
+    """What :func:`experiment` returns."""
+
+    name: str
+    description: str
+    comparisons: Mapping[str, Comparison]
+    """By data set."""
+    macro: Mapping[tuple[str, str], Macro]
+    """By system and measure, of the measures that every data set has."""
+    agreements: tuple[Agreement, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def first(self) -> Comparison:
+        """The comparison on the first data set."""
+        return next(iter(self.comparisons.values()))
+
+    @property
+    def baseline(self) -> str:
+        """The system that the others are compared with."""
+        return self.first.baseline
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """All systems, the baseline first."""
+        return self.first.names
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        from permed_measures.comparison.experiment.report import as_dict  # noqa: PLC0415  (for those who read it)
+
+        return as_dict(self)
+
+    def as_table(self) -> Table:
+        """Return one row per data set, measure and system, then those over all sets."""
+        from permed_measures.comparison.experiment.report import as_table  # noqa: PLC0415  (as above)
+
+        return as_table(self)
+
+    def document(self) -> Document:
+        """Return the means over the sets, a table per set, and how alike they order the systems."""
+        from permed_measures.comparison.experiment.report import document  # noqa: PLC0415  (as above)
+
+        return document(self)
+
+    def page(self) -> Document:
+        """Return the page, with what can be concluded on each set, and plots."""
+        from permed_measures.comparison.experiment.report import page  # noqa: PLC0415  (as above)
+
+        return page(self)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the values of all queries into a folder, a file per data set that compare() takes too."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for place, (name, comparison) in enumerate(self.comparisons.items()):
+            about = {"experiment": self.name, "description": self.description, "dataset": name, "place": place}
+            save_comparison(comparison, target / f"{place + 1}-{_file_name(name)}.values", about)
+
+    @staticmethod
+    def load(folder: str | PathLike[str]) -> Experiment:
+        """Read what :meth:`save` wrote."""
+        found = []
+        for path in sorted(Path(folder).glob("*.values")):
+            comparison, about = load_comparison(path)
+            if "experiment" not in about:
+                msg = "these values are of no experiment; take them out of the folder"
+                raise InputError(msg, path=path)
+            found.append((about, comparison))
+        if not found:
+            msg = "no values of an experiment (*.values) are in this folder"
+            raise InputError(msg, path=str(folder))
+        found.sort(key=lambda pair: int(pair[0]["place"]))
+        about = found[0][0]
+        comparisons = {str(known["dataset"]): comparison for known, comparison in found}
+        return _experiment(str(about["experiment"]), str(about["description"]), comparisons)
+
+
+def _file_name(name: str) -> str:
+    return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)
+
+
+def experiment(source: str | PathLike[str] | Mapping[str, Any], *, progress: Step | None = None) -> Experiment:
+    """Evaluate and compare systems on data sets, as a TOML file says, or a dict of the same shape.
+
+    A file holds ``baseline``, ``measures`` or ``profile``, and, where they are wanted, ``name``, ``min_relevance``,
+    ``queries``, ``order``, ``cluster``, ``test``, ``correction``, ``alpha``, ``margin``, ``seed``; one ``[[datasets]]``
+    table per data set with ``name``, ``qrels`` and whatever of these is other there; one ``[[systems]]`` table per
+    system with ``name`` and ``runs``: a path in which ``{dataset}`` is the data set's name, a list of such paths where
+    the system was run several times, or a table of paths, or lists, by data set. In a dict, qrels and runs may be
+    whatever :func:`compare` takes.
+
+    >>> qrels, run = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": ["a", "b"]}
+    >>> runs = {"one": {"runs": {"here": run}}, "two": {"runs": {"here": {"q1": ["a"], "q2": ["b"]}}}}
+    >>> found = experiment({"datasets": [{"name": "here", "qrels": qrels}], "measures": "RR",
+    ...                     "systems": [{"name": name, **system} for name, system in runs.items()]})
+    >>> found.macro["one", "RR"].mean      # (1/1 + 1/2) / 2
+    0.75
+    """
+    return run_plan(read_plan(source), progress)
+
+
+def run_plan(plan: ExperimentPlan, progress: Step | None = None) -> Experiment:
+    """Do what was planned, on all cores where the runs are files."""
+    step = progress or (lambda _, __: None)
+    jobs = [
+        (dataset, system, run) for dataset in plan.datasets for system in plan.systems for run in dataset.runs[system]
+    ]
+    evaluations: dict[tuple[str, str], list[Evaluation]] = {}
+    for number, ((dataset, system, _), found) in enumerate(zip(jobs, _evaluated(jobs), strict=True), 1):
+        evaluations.setdefault((dataset.name, system), []).append(found)
+        step(f"evaluated {system} on {dataset.name}", 0.8 * number / len(jobs))
+    comparisons = {}
+    for number, dataset in enumerate(plan.datasets):
+        step(f"comparing on {dataset.name}", 0.8 + 0.2 * number / len(plan.datasets))
+        first, *others = ((system, evaluations[dataset.name, system]) for system in plan.systems)
+        options = {"cluster": dataset.cluster, "all_pairs": True, "p_imp": False, **plan.deciding}
+        try:
+            comparisons[dataset.name] = compare(None, first[1], dict(others), baseline_name=first[0], **options)
+        except InputError as error:
+            raise InputError(f"data set {dataset.name!r}: {error}") from error
+    step("done", 1.0)
+    return _experiment(plan.name, plan.description, comparisons)
+
+
+Job = tuple[DataSet, str, Any]
+_QRELS: dict[str, Any] = {}
+"""Of this process: the qrels of a data set are read once for all its runs."""
+
+
+def _evaluate(job: Job) -> Evaluation:
+    dataset, system, run = job
+    try:
+        if isinstance(run, Evaluation):
+            return run
+        if isinstance(run, (str, PathLike)) and is_saved(run):
+            return Evaluation.load(run)
+        if dataset.name not in _QRELS:
+            _QRELS[dataset.name] = as_qrels(dataset.qrels, subtopics=True)
+        return evaluate(_QRELS[dataset.name], run, **dataset.measured)
+    except InputError as error:
+        raise InputError(f"data set {dataset.name!r}, system {system!r}: {error}") from error
+
+
+def _evaluated(jobs: Sequence[Job]) -> Iterable[Evaluation]:
+    """Yield the evaluations in order; files on all cores, where another process can be started without harm."""
+    _QRELS.clear()
+    files = all(isinstance(run, PathLike) and isinstance(dataset.qrels, PathLike) for dataset, _, run in jobs)
+    workers = min(len(jobs), os.cpu_count() or 1)
+    # a fork copies what is known here, plugins' measures included; with threads about, it could copy a held lock
+    if not files or workers == 1 or sys.platform != "linux" or threading.active_count() > 1:
+        yield from map(_evaluate, jobs)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+        yield from pool.map(_evaluate, jobs)
+
+
+def _experiment(name: str, description: str, comparisons: Mapping[str, Comparison]) -> Experiment:
+    """Add what is over all data sets."""
+    shared, notes = _shared(comparisons)
+    first = next(iter(comparisons.values()))
+    macro = {
+        (system, label): _macro(system, first.baseline, found, first.alpha)
+        for label, found in shared.items()
+        for system in first.names
+    }
+    for dataset, comparison in comparisons.items():
+        notes += [f"{dataset}: {note}" for note in comparison.notes]
+    agreements = _agreements(comparisons, shared) if len(first.names) >= FEWEST_SYSTEMS else ()
+    return Experiment(name, description, comparisons, macro, tuple(agreements), tuple(notes))
+
+
+Found = Sequence[tuple[str, Comparison, Measure]]
+"""Data sets, their comparisons, and what a measure is there."""
+
+
+def _shared(comparisons: Mapping[str, Comparison]) -> tuple[dict[str, Found], list[str]]:
+    """Return the measures that are the same on every data set, and notes on the others."""
+    by_conditions: dict[tuple[str, str, str, str], dict[str, Measure]] = {}
+    labels: dict[tuple[str, str, str, str], str] = {}
+    for dataset, comparison in comparisons.items():
+        for measure, signature in comparison.signatures.items():
+            conditions = signature.measure, signature.order, signature.queries, signature.version
+            by_conditions.setdefault(conditions, {})[dataset] = measure
+            labels.setdefault(conditions, comparison.labels[measure])
+    shared: dict[str, Found] = {}
+    notes = []
+    for conditions, found in by_conditions.items():
+        if len(found) == len(comparisons):
+            label = labels[conditions] if labels[conditions] not in shared else conditions[0]
+            shared[label] = [(dataset, comparisons[dataset], measure) for dataset, measure in found.items()]
+        else:
+            only = ", ".join(found)
+            notes.append(f"no mean over data sets of {labels[conditions]} ({conditions[0]}): only {only} has it")
+    return shared, notes
+
+
+def _macro(system: str, baseline: str, found: Found, alpha: float) -> Macro:
+    means = [comparison.whole.means[system, measure] for _, comparison, measure in found]
+    mean = _mean([known.value for known in means])
+    interval = _interval([known.estimate for known in means], alpha)
+    if system == baseline:
+        return Macro(mean, interval, None, None, 0, 0, 0, 0, None)
+    changes = [comparison.whole.changes[system, measure] for _, comparison, measure in found]
+    differences = [change.difference for change in changes if change.difference is not None]
+    p = None
+    if len(changes) == len(differences) >= FEWEST_SETS:
+        sample = inference.units(differences)
+        p = inference.sign_flip_p(sample) or inference.mean_p(sample)
+    return Macro(
+        mean,
+        interval,
+        _mean([change.difference for change in changes]),
+        _interval([change.shown for change in changes], alpha),
+        sum(value > SAME for value in differences),
+        sum(value < -SAME for value in differences),
+        sum(change.verdict == "higher" for change in changes),
+        sum(change.verdict == "lower" for change in changes),
+        p,
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if len(known) == len(values) else None
+
+
+def _interval(estimates: Sequence[inference.Estimate | None], alpha: float) -> Interval | None:
+    known = [found for found in estimates if found is not None]
+    return inference.macro(known).interval(alpha) if len(known) == len(estimates) else None
+
+
+def _agreements(comparisons: Mapping[str, Comparison], shared: Mapping[str, Found]) -> list[Agreement]:
+    found = []
+    for label, sets in shared.items():
+        columns = {dataset: _column(comparison, measure) for dataset, comparison, measure in sets}
+        found += _pairs(label, columns)
+    for dataset, comparison in comparisons.items():
+        columns = {label: _column(comparison, measure) for measure, label in comparison.labels.items()}
+        found += _pairs(dataset, columns)
+    return found
+
+
+def _column(comparison: Comparison, measure: Measure) -> list[float]:
+    return [comparison.whole.means[system, measure].value or 0.0 for system in comparison.names]
+
+
+def _pairs(by: str, columns: Mapping[str, Sequence[float]]) -> list[Agreement]:
+    correlations: tuple[Callable[..., float | None], ...] = (kendall_tau, tau_ap)
+    return [
+        Agreement(by, one, other, *(correlate(columns[one], columns[other]) for correlate in correlations))
+        for one, other in combinations(columns, 2)
+    ]

@@ -1,0 +1,171 @@
+"""How an experiment is shown: over all data sets, set by set, and how alike the sets order the systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from permed_measures.comparison import Comparison
+from permed_measures.comparison.experiment import FEWEST_SETS, FEWEST_SYSTEMS, Experiment, Macro
+from permed_measures.comparison.report import plots, words
+from permed_measures.comparison.report.records import as_dict as comparison_dict
+from permed_measures.comparison.report.records import as_table as comparison_table
+from permed_measures.comparison.report.tables import changes_table, sentences
+from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.html import figures
+from permed_measures.render.words import NONE, counted, number, p_value, signed
+
+
+def document(experiment: Experiment) -> Document:
+    """Return the report of every format but HTML."""
+    sections = [Section("", [_macro_table(experiment)])] if len(experiment.comparisons) > 1 else []
+    sections += [Section("", [_set_table(name, found)]) for name, found in experiment.comparisons.items()]
+    sections += [Section("", [table]) for table in _agreement_tables(experiment)]
+    sections.append(Section("", [Lines(_definitions(experiment), flow=True)]))
+    sections.append(Section("", [Lines(experiment.notes, "note: ", flow=True)]))
+    return Document("", "", sections)
+
+
+def page(experiment: Experiment) -> Document:
+    """Return one page with all of it."""
+    sections = []
+    if len(experiment.comparisons) > 1:
+        sections.append(Section("Over all data sets", [_macro_table(experiment)], "macro"))
+    for place, (name, found) in enumerate(experiment.comparisons.items()):
+        drawn = [Figure(plots.means_plot(found, m), f"{label}: means") for m, label in found.labels.items()]
+        said, rest = sentences(found)
+        concluded = Lines([*(text for *_, text in said), *rest], "- ")
+        blocks: list[Block] = [_set_table(name, found), figures(drawn), concluded]
+        sections.append(Section(name, [*blocks, changes_table(found, words.method(found))], f"set-{place}"))
+    tables = _agreement_tables(experiment)
+    if tables:
+        sections.append(Section("Do data sets and measures order the systems alike?", tables, "agreement"))
+    sections.append(Section("Definitions", [Lines(_definitions(experiment))], "definitions"))
+    sections.append(Section("Conditions", [Lines(_signatures(experiment))], "conditions"))
+    if experiment.notes:
+        sections.append(Section("Notes on the input", [Lines(experiment.notes)], "notes"))
+    systems = counted(len(experiment.systems), "system")
+    summary = f"{systems} on {counted(len(experiment.comparisons), 'data set')}, baseline {experiment.baseline}"
+    return Document(experiment.name, " · ".join(filter(None, [experiment.description, summary])), sections)
+
+
+def _macro_table(experiment: Experiment) -> Table:
+    level = words.level(experiment.first)
+    tested = len(experiment.comparisons) >= FEWEST_SETS
+    best = {
+        label: max((m.mean for (_, known), m in experiment.macro.items() if known == label and m.mean), default=None)
+        for _, label in experiment.macro
+    }
+    rows: list[list[Value]] = []
+    for (system, label), macro in experiment.macro.items():
+        row: list[Value] = [label, system, Cell(macro.mean, best=macro.mean is not None and macro.mean == best[label])]
+        row += [_interval(macro), Cell(macro.difference, signed(macro.difference))]
+        row += [
+            words.interval(macro.difference_interval),
+            *([""] * 2 if system == experiment.baseline else _wins(macro)),
+        ]
+        rows.append([*row, *([Cell(macro.p, p_value(macro.p))] if tested else [])])
+    heads = [
+        "measure",
+        "system",
+        "mean",
+        f"{level} interval",
+        "change",
+        f"{level} interval of it",
+        "sets higher",
+        "sets lower",
+    ]
+    names = ", ".join(experiment.comparisons)
+    below = [
+        f"every data set counts alike: {names}; the variances of the sets are added",
+        "sets higher, lower: by the mean, and in brackets where a test on that set shows it",
+        "p: sign flips of whole data sets"
+        if tested
+        else f"no test over data sets: fewer than {FEWEST_SETS} cannot show anything",
+    ]
+    title = f"means over {counted(len(experiment.comparisons), 'data set')}, baseline {experiment.baseline}"
+    return Table([*heads, *(["p"] if tested else [])], rows, title, left=2, below=below, name="macro-table")
+
+
+def _interval(macro: Macro) -> str:
+    return NONE if macro.interval is None else f"{number(macro.interval[0])} to {number(macro.interval[1])}"
+
+
+def _wins(macro: Macro) -> list[Value]:
+    pairs = ((macro.sets_higher, macro.shown_higher), (macro.sets_lower, macro.shown_lower))
+    return [f"{sets} ({shown})" if shown else str(sets) for sets, shown in pairs]
+
+
+def _set_table(name: str, comparison: Comparison) -> Table:
+    """Lay out the means on one data set, each with its letters."""
+    whole = comparison.whole
+    lettered = len(comparison.names) >= FEWEST_SYSTEMS
+    rows: list[list[Value]] = []
+    for system in comparison.names:
+        row: list[Value] = [system]
+        for measure in comparison.measures:
+            mean, change = whole.means[system, measure].value, whole.changes.get((system, measure))
+            letters = f" {comparison.pairs[measure].letters[system]}" if lettered and comparison.pairs else ""
+            best = system in whole.best(measure) and len(whole.best(measure)) < len(comparison.names)
+            marked = change is not None and change.significant
+            row.append(Cell(mean, f"{number(mean)}{letters}", best=best, marked=marked))
+        rows.append(row)
+    below = [*words.stars(comparison), *words.repeats(comparison)]
+    if lettered:
+        below.append("systems that share a letter are not separable by that measure")
+    title = f"{name}: {comparison.counted(whole.queries, whole.units)}"
+    return Table(["system", *comparison.labels.values()], rows, title, left=1, below=below, name="set-table")
+
+
+def _agreement_tables(experiment: Experiment) -> list[Table]:
+    if not experiment.agreements:
+        return []
+    rows: list[list[Value]] = [list(found) for found in experiment.agreements]
+    below = [
+        "1 is the same order, -1 the reversed one; tau: Kendall's tau-b",
+        "tau_AP: errors at the top weigh most (Yilmaz et al. 2008; ties as Urbano and Marrero 2017)",
+    ]
+    return [
+        Table(["by", "one", "other", "tau", "tau_AP"], rows, "orders of the systems", left=3, below=below, places=2)
+    ]
+
+
+def _definitions(experiment: Experiment) -> list[str]:
+    return list(dict.fromkeys(line for found in experiment.comparisons.values() for line in words.definitions(found)))
+
+
+def _signatures(experiment: Experiment) -> list[str]:
+    return [f"{name}: {text}" for name, found in experiment.comparisons.items() for text in found.signatures.values()]
+
+
+def as_table(experiment: Experiment) -> Table:
+    """Return the rows of every comparison with their data set, and those over all sets with none."""
+    records: list[dict[str, Any]] = [
+        {"dataset": name, **record}
+        for name, found in experiment.comparisons.items()
+        for record in comparison_table(found).records()
+    ]
+    for (system, label), macro in experiment.macro.items():
+        low, high = macro.interval or (None, None)
+        lower, upper = macro.difference_interval or (None, None)
+        record = {"run": system, "name": label, "mean": macro.mean, "mean_low": low, "mean_high": high}
+        change = {"difference": macro.difference, "difference_low": lower, "difference_high": upper}
+        records.append({**record, **change, "sets_higher": macro.sets_higher, "sets_lower": macro.sets_lower})
+    heads = list(dict.fromkeys(head for record in records for head in record))
+    return Table(heads, [[record.get(head) for head in heads] for record in records])
+
+
+def as_dict(experiment: Experiment) -> dict[str, Any]:
+    """Return all of it for JSON."""
+    return {
+        "name": experiment.name,
+        "description": experiment.description,
+        "baseline": experiment.baseline,
+        "systems": list(experiment.systems),
+        "macro": [
+            {"system": system, "measure": label, **macro._asdict()}
+            for (system, label), macro in experiment.macro.items()
+        ],
+        "agreements": [found._asdict() for found in experiment.agreements],
+        "datasets": [{"name": name, **comparison_dict(found)} for name, found in experiment.comparisons.items()],
+        "notes": list(experiment.notes),
+    }

@@ -1,0 +1,199 @@
+"""How many queries a difference needs, and what so many queries can show, before an experiment is run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ir_measures import Measure
+
+from permed_measures import inference
+from permed_measures.comparison import Comparison, compare
+from permed_measures.comparison.groups import Groups
+from permed_measures.comparison.significance import spread
+from permed_measures.errors import ParamError
+from permed_measures.inputs import QrelsLike, RunLike
+from permed_measures.profiles import Profile
+from permed_measures.render.document import Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.result import Result
+from permed_measures.render.svg import COLOURS, Scale, axis, picture
+from permed_measures.render.words import NONE
+from permed_measures.render.words import queries as count_queries
+
+_SIZES = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+_POINTS = 40
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """How the differences of one measure vary."""
+
+    name: str
+    deviation: float
+    """Standard deviation of the differences, query by query."""
+    design: float = 1.0
+    """By how much the queries must be more because they come in clusters: N·V/s²; 1 without."""
+    queries: int | None = None
+    """How many there are; None where only a deviation was given."""
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Result):
+    """What :func:`plan` returns."""
+
+    prospects: tuple[Prospect, ...]
+    difference: float
+    asked: int | None
+    alpha: float
+    comparisons: int
+    notes: tuple[str, ...] = ()
+
+    def shown_by(self, prospect: Prospect, num: float) -> float | None:
+        """Return the smallest difference that this many queries show four times out of five."""
+        units = num / prospect.design
+        return inference.detectable(prospect.deviation / math.sqrt(units), units, self.alpha, self.comparisons)
+
+    def shows(self, prospect: Prospect) -> float | None:
+        """Return what the queries show, those asked about or those there are."""
+        num = self.asked or prospect.queries
+        return None if num is None else self.shown_by(prospect, num)
+
+    def needed(self, prospect: Prospect) -> int:
+        """Return how many queries the wanted difference needs."""
+        units = inference.units_needed(prospect.deviation, self.difference, self.alpha, self.comparisons)
+        return math.ceil(prospect.design * units)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        return {
+            "difference": self.difference,
+            "queries": self.asked,
+            "alpha": self.alpha,
+            "comparisons": self.comparisons,
+            "power": inference.POWER,
+            "measures": [{**vars(p), "shows": self.shows(p), "needed": self.needed(p)} for p in self.prospects],
+            "shown_by": [
+                {"queries": size, **{p.name: self.shown_by(p, size) for p in self.prospects}} for size in _SIZES
+            ],
+            "notes": list(self.notes),
+        }
+
+    def document(self) -> Document:
+        """Return both tables, and for a page the plot."""
+        clustered = any(prospect.design != 1 for prospect in self.prospects)
+        shows = "these show" if self.asked is None else f"{self.asked:,} show"
+        heads = ["measure", "sd", *(["design"] if clustered else []), "queries", shows, f"for {self.difference:g}"]
+        rows: list[list[Value]] = [
+            [
+                p.name,
+                p.deviation,
+                *([Cell(p.design, f"{p.design:.2f}")] if clustered else []),
+                Cell(p.queries, NONE if p.queries is None else f"{p.queries:,}"),
+                self.shows(p),
+                Cell(self.needed(p), count_queries(self.needed(p))),
+            ]
+            for p in self.prospects
+        ]
+        level = f"p < {self.alpha:g}" + ("" if self.comparisons == 1 else f" / {self.comparisons} (Holm's first step)")
+        below = [
+            f"show: the smallest true difference that is found four times out of five, at {level}",
+            "sd: standard deviation of the differences, query by query",
+        ]
+        if clustered:
+            below.append("design: how many times more queries it takes because they come in clusters (N·V/s²)")
+        sizes: list[list[Value]] = [[f"{size:,}", *(self.shown_by(p, size) for p in self.prospects)] for size in _SIZES]
+        shown = Table(["queries", *(p.name for p in self.prospects)], sizes, "what so many queries show", left=1)
+        plot = Figure(self._plot(), "the smallest difference that is found four times out of five, by queries")
+        return Document(
+            "",
+            "",
+            [
+                Section("", [Table(heads, rows, f"a difference of {self.difference:g}", left=1, below=below)]),
+                Section("", [shown]),
+                Section("", [plot], on="page"),
+                Section("", [Lines(self.notes, "note: ", flow=True)]),
+            ],
+        )
+
+    def _plot(self) -> str:
+        """Draw the difference by the number of queries, a line per measure, both on logarithmic axes."""
+        across = Scale(_SIZES[0], _SIZES[-1], 60.0, 540.0, is_log=True)
+        sizes = [_SIZES[0] * (_SIZES[-1] / _SIZES[0]) ** (step / _POINTS) for step in range(_POINTS + 1)]
+        curves = [[self.shown_by(p, size) for size in sizes] for p in self.prospects]
+        found = [value for curve in curves for value in curve if value is not None]
+        if not found:
+            return ""
+        up = Scale(min(found), max(*found, 1.01 * min(found)), 190.0, 12.0, is_log=True)
+        parts = axis(across, 12, 190)
+        parts += [f'<text class="side" x="54" y="{up(mark) + 4:.1f}">{mark:g}</text>' for mark in up.ticks()]
+        for place, (prospect, curve) in enumerate(zip(self.prospects, curves, strict=True)):
+            points = [f"{across(x):.1f} {up(y):.1f}" for x, y in zip(sizes, curve, strict=True) if y is not None]
+            line = f'<path fill="none" stroke="currentColor" stroke-width="2" d="M{" L".join(points)}"/>'
+            parts.append(f'<g class="run{place % COLOURS}"><title>{escape(prospect.name)}</title>{line}</g>')
+        return picture(560, 220, parts, "smallest difference shown, by number of queries")
+
+
+def plan(  # noqa: PLR0913  (the options of a plan, all with defaults)
+    qrels: QrelsLike | None = None,
+    baseline: RunLike | None = None,
+    run: RunLike | None = None,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    sd: float | None = None,
+    difference: float = 0.01,
+    queries: int | None = None,
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    cluster: Groups | None = None,
+    comparisons: int | None = None,
+    alpha: float = 0.05,
+) -> Plan:
+    """Say how many queries a difference needs, and what some queries can show four times out of five.
+
+    Give two runs, from which the spread of the differences is taken, or its standard deviation ``sd``. ``queries`` asks
+    about another number of queries than there are; ``comparisons`` is how many are corrected for (as many as measures,
+    when not given); ``cluster`` is that of :func:`~permed_measures.comparison.compare`.
+
+    >>> found = plan(sd=0.2, difference=0.05)
+    >>> found.needed(found.prospects[0])        # ((1.96 + 0.84) · 0.2 / 0.05)² = 125.6, and some for t
+    130
+    """
+    for name, value in (("sd", sd), ("difference", difference), ("queries", queries), ("comparisons", comparisons)):
+        if value is not None and not 0 < value < math.inf:
+            raise ParamError(f"{name}={value!r} is not allowed; give a number > 0")
+    if sd is not None:
+        if run is not None:
+            msg = "give two runs or sd, not both: the standard deviation is taken from the runs"
+            raise ParamError(msg)
+        return Plan((Prospect("sd given", sd),), difference, queries, alpha, comparisons or 1)
+    if qrels is None or baseline is None or run is None:
+        msg = "a plan needs qrels, a baseline and a run, from which differences are taken, or their sd (--sd 0.2)"
+        raise ParamError(msg)
+    result = compare(
+        qrels,
+        baseline,
+        {"run": run},
+        measures,
+        profile=profile,
+        min_relevance=min_relevance,
+        cluster=cluster,
+        alpha=alpha,
+        p_imp=False,
+    )
+    prospects = tuple(_prospect(result, measure) for measure in result.measures)
+    return Plan(prospects, difference, queries, alpha, comparisons or len(prospects), result.notes)
+
+
+def _prospect(result: Comparison, measure: Measure) -> Prospect:
+    """Take the standard deviation of the differences, and the design effect of their clusters, from two runs."""
+    change, label = result.whole.changes["run", measure], result.labels[measure]
+    deviation = spread(list(result.difference("run", measure).values())) or 0.0
+    if not deviation or change.estimate is None:
+        raise ParamError(f"{label}: the runs differ on no query, so their spread is not known; give sd (--sd 0.2)")
+    clustered = result.settings.clusters is not None
+    design = change.queries * change.estimate.variance / deviation**2 if clustered else 1.0
+    return Prospect(label, deviation, design, change.queries)
