@@ -17,8 +17,7 @@ from ir_measures import Measure
 
 from permed_measures.comparison import Comparison, Correction, PairedTest, compare
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.evaluate import distinct, evaluate
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, distinct, evaluate
 from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.base import written
