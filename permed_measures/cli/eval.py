@@ -14,8 +14,7 @@ import click
 from permed_measures import tables
 from permed_measures.cli import _formats
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import evaluate
-from permed_measures.evaluate.evaluation import Evaluation, save_all
+from permed_measures.evaluate import Evaluation, evaluate, save_all
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet

@@ -19,8 +19,7 @@ from typing import Any
 from ir_measures import Measure
 
 from permed_measures.errors import InputError
-from permed_measures.evaluate import Plan
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, Plan
 from permed_measures.files.values import Column, SavedRun, SavedValues, read, write
 from permed_measures.gating.checks import mean
 from permed_measures.inputs import Run, RunLike, as_run

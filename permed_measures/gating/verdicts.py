@@ -15,8 +15,7 @@ from permed_measures.comparison import CORRECTIONS, Correction
 from permed_measures.comparison.clusters import Clusters, cluster_notes, clusters
 from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import evaluate
-from permed_measures.evaluate.evaluation import Evaluation, aggregate
+from permed_measures.evaluate import Evaluation, aggregate, evaluate
 from permed_measures.files.values import is_saved
 from permed_measures.gating.baselines import Baseline, Rankings, depth_of
 from permed_measures.gating.checks import (

@@ -13,8 +13,7 @@ from ir_measures import Measure
 
 from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import evaluate
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inference import (
     DIFFERENCE,
     VALUE,

@@ -12,8 +12,7 @@ from ir_measures import Measure
 from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.comparison.significance import holm
 from permed_measures.errors import ParamError
-from permed_measures.evaluate import evaluate
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inference import EXACT_UNITS, Units, mean_p, sign_flip_p, units
 from permed_measures.inference.orders import kendall_tau, tau_ap
 from permed_measures.inputs import Qrels, RunLike

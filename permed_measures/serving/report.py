@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation
 from permed_measures.inference import difference_estimate, units
 from permed_measures.profiles import Profile
 from permed_measures.render.document import Document, Figure, Lines, Section, Table, Value
