@@ -117,6 +117,7 @@ class Plan(Result):
                 Section("", [plot], on="page"),
                 Section("", [Lines(self.notes, "note: ", flow=True)]),
             ],
+            style="svg text.line-name { text-anchor: start; fill: currentColor; }",
         )
 
     def _plot(self) -> str:
@@ -135,7 +136,7 @@ class Plan(Result):
             points = [f"{across(x):.1f} {up(y):.1f}" for x, y in zip(sizes, curve, strict=True) if y is not None]
             lowest = max(up(curve[-1] or up.low), lowest + 14)  # names do not cover one another
             line = f'<path fill="none" stroke="currentColor" stroke-width="2" d="M{" L".join(points)}"/>'
-            name = f'<text fill="currentColor" x="546" y="{lowest + 4:.1f}">{escape(prospect.name)}</text>'
+            name = f'<text class="line-name" x="546" y="{lowest + 4:.1f}">{escape(prospect.name)}</text>'
             parts.append(f'<g class="run{place % COLOURS}">{line}{name}</g>')
         return picture(700, 240, parts, "smallest difference shown, by number of queries")
 
