@@ -71,7 +71,7 @@ def test_equivalent_within_a_margin():
     result, slight = ranked([5] * 400, [4] * 390 + [5] * 10, margin=0.06)
     assert (slight.verdict, slight.equivalent) == ("higher", True)
     assert "r is higher than baseline, by less than the margin 0.06" in str(result)
-    assert json.loads(result.to_json())["all"]["changes"][0]["within_margin"] is True
+    assert json.loads(result.to_json())["all"]["changes"][0]["equivalent"] is True
 
 
 def conversations(sizes, seed, shift=0.0):
