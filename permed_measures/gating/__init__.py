@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from sys import float_info
@@ -18,6 +17,7 @@ from ir_measures import Measure
 from permed_measures.comparison import Comparison, Correction, PairedTest, compare
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, distinct, evaluate
+from permed_measures.gating.conditions import Condition, parse_condition
 from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.base import written
@@ -28,55 +28,6 @@ from permed_measures.render.document import Cell, Document, Lines, Section, Tabl
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, Result
 from permed_measures.render.words import counted, p_is
-
-
-def _equal(found: float, wanted: float) -> bool:
-    return math.isclose(found, wanted, rel_tol=0, abs_tol=1e-9)
-
-
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "==": _equal,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A name, an operator and a number: ``nDCG@10>=0.85``."""
-
-    name: str
-    operator: str
-    bound: float
-
-    def holds(self, value: float) -> bool:
-        """Whether a value is on the right side; == allows for the last digits (1e-9)."""
-        return OPERATORS[self.operator](value, self.bound)
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.operator} {self.bound:g}"
-
-
-def parse_condition(text: str) -> Condition:
-    """Read one condition.
-
-    >>> parse_condition("nDCG(dcg='exp-log2')@10 >= 0.85")
-    Condition(name="nDCG(dcg='exp-log2')@10", operator='>=', bound=0.85)
-    """
-    known = "|".join(map(re.escape, OPERATORS))
-    found = re.fullmatch(rf"\s*(\S|\S.*?\S)\s*({known})\s*([-+]?[\d.][^\s_]*)\s*", text, re.DOTALL)
-    try:
-        if found is None:
-            raise ValueError(text)  # noqa: TRY301  (one message for all that is wrong)
-        bound = float(found[3])
-    except ValueError:
-        msg = (
-            f"{text!r} is not a condition; write measure, one of {' '.join(OPERATORS)}, number, such as 'nDCG@10>=0.85'"
-        )
-        raise ParamError(msg) from None
-    return Condition(found[1], found[2], bound)
 
 
 @dataclass(frozen=True)
@@ -256,8 +207,8 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     checks += [_without_figure(condition, serving) for condition in unasked]
     if comparison is not None:
         checks += [_drop(comparison, measure, drop) for measure in comparison.measures]
-    stands_for = [f"{name} = {said}" for name, entry in entries.items() if name != (said := written(entry.measure))]
-    return Gate(run_name, tuple(checks), (*stands_for, *notes))
+    meanings = [f"{name} = {said}" for name, entry in entries.items() if name != (said := written(entry.measure))]
+    return Gate(run_name, tuple(checks), (*meanings, *notes))
 
 
 def _drop_allowed(max_drop: float | None, *, has_baseline: bool) -> float:
