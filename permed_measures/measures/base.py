@@ -178,8 +178,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         total = sum(values)
         if values and not (low - _ROOM <= min(values) and max(values) <= high + _ROOM and total == total):
             wrong = next(value for value in values if not low - _ROOM <= value <= high + _ROOM)
-            cls = type(self)
-            msg = f"{self} has the value {wrong!r}, outside its range [{low:g}, {high:g}]; {cls.__module__} is wrong"
+            msg = (
+                f"{self} has the value {wrong!r}, outside its range [{low:g}, {high:g}]; in {type(self).__module__} "
+                "mend the kernel, declare another RANGE, or let refuses() name the grades that it is not defined for"
+            )
             raise ArithmeticError(msg)
         return values
 
