@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ir_measures import Measure
 
-from permed_measures.measures import DEFINED, parse
+from permed_measures.measures import DEFINED, STANDARD, parse
 from permed_measures.profiles import PROFILES
 from permed_measures.verification.references.by_hand import Definition
 
@@ -33,14 +33,20 @@ class Case:
 def cases(
     name: str,
     *params: str,
-    cutoffs: Iterable[int | None] = CUTOFFS,
+    cutoffs: Iterable[int | None] | None = None,
     by_hand_only: str = "",
     definition: Definition | None = None,
 ) -> list[Case]:
-    """Return the cases of a measure: every set of parameters, as it is written, at every cut-off."""
+    """Return the cases of a measure: every set of parameters, as it is written, at every cut-off it can have."""
+    cutoffs = _cutoffs(name) if cutoffs is None else cutoffs
     written = [f"{name}({given})" if given else name for given in params]
     measures = [parse(text if k is None else f"{text}@{k}") for text in written for k in cutoffs]
     return [Case(measure, by_hand_only, definition) for measure in measures]
+
+
+def _cutoffs(name: str) -> tuple[int | None, ...]:
+    at = {**STANDARD, **DEFINED}[name].SUPPORTED_PARAMS.get("cutoff")
+    return CUTOFFS[:-1] if at is not None and at.required else CUTOFFS
 
 
 def on_large() -> set[Measure]:
@@ -49,5 +55,7 @@ def on_large() -> set[Measure]:
     for measure in DEFINED.values():
         for host in measure.HOST_NAMES:
             if host.in_ranx:
-                measures |= {parse(str(type(measure)(**host.params, cutoff=k))) for k in (10, None)}
+                measures |= {
+                    parse(str(type(measure)(**host.params, cutoff=k))) for k in (10, *_cutoffs(measure.NAME)[5:])
+                }
     return measures

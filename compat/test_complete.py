@@ -39,8 +39,11 @@ def test_every_parameter_and_choice_of_ours_has_a_case(name: str, param: str) ->
     elif declared.kind == "choice":
         assert {repr(choice) for choice in declared.allowed_choices or ()} == found
     else:
-        assert declared.required or repr(declared.default) in found
-        assert len(found) > 1, "only the default has a case"
+        where = f"compat/cases: {name} needs a case with"
+        assert declared.required or repr(declared.default) in found, (
+            f"{where} the default of {param}, cases({name!r}, '')"
+        )
+        assert len(found) > 1, f"{where} another {param} than its default, cases({name!r}, '', '{param}=…')"
 
 
 def test_every_standard_measure_and_parameter_has_a_case() -> None:

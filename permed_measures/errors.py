@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -67,3 +67,10 @@ def require(module: str, *, extra: str) -> Any:  # noqa: ANN401  (a module of an
         package = module.partition(".")[0]
         msg = f"{package} is needed here and could not be imported ({error}); pip install 'permed-measures[{extra}]'"
         raise HostError(msg) from error
+
+
+def check_choice(name: str, value: str, allowed: Collection[str]) -> None:
+    """Raise ParamError unless a value is one of the allowed ones."""
+    if value not in allowed:
+        msg = f"{name}={value!r} is not allowed; give one of {', '.join(map(repr, allowed))}"
+        raise ParamError(msg)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 from ir_measures import Measure
 
-from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
+from permed_measures.errors import HostError, InputError, ParamError, check_choice, did_you_mean
 from permed_measures.measures import parse
 from permed_measures.measures.base import written
 
@@ -99,23 +99,13 @@ FAILURE_SHARE = Target("failure_share", 0.01, 0.001, lower_is_better=True)
 """The standard target of whatever answers calls: percentiles say nothing of the calls that failed."""
 
 
-def _entries(*entries: tuple[str, str], queries: QuerySet = "qrels") -> tuple[Entry, ...]:
-    return tuple(Entry(parse(measure), name, queries) for measure, name in entries)
-
-
-def _llm_judged() -> tuple[Entry, ...]:
-    cutoffs = (5, 10)
-    return (
-        *_entries(*[(f"P@{k}", f"precision@{k}") for k in cutoffs]),
-        *_entries(*[(f"R@{k}", f"recall@{k}") for k in cutoffs]),
-        *_entries(*[(f"nDCG(dcg='exp-log2')@{k}", f"ndcg@{k}") for k in cutoffs]),
-        *_entries(("AP", "average_precision"), ("RR", "reciprocal_rank")),
-        *_entries(*[(f"Coverage@{k}", f"coverage@{k}") for k in cutoffs], queries="run"),
-    )
+def _entries(shown: str, queries: QuerySet = "qrels") -> tuple[Entry, ...]:
+    """Return entries written as name=measure, separated by spaces."""
+    pairs = (pair.split("=", 1) for pair in shown.split())
+    return tuple(Entry(parse(measure), name, queries) for name, measure in pairs)
 
 
 def _reranking(name: str, description: str, latency: Target) -> Profile:
-    measured = (("nDCG@10", "NDCG@10"), ("RR", "MRR"), ("ListAP", "MAP"), ("R@5", "Recall@5"), ("P@5", "Precision@5"))
     targets = (
         Target("NDCG@10", 0.85, 0.90),
         Target("MRR", 0.80, 0.90),
@@ -125,75 +115,65 @@ def _reranking(name: str, description: str, latency: Target) -> Profile:
         Target("usd_per_million_tokens", 0.05, 0.03, lower_is_better=True),
         FAILURE_SHARE,
     )
-    return Profile(name, description, _entries(*measured), targets=targets)
+    return Profile(
+        name, description, _entries("NDCG@10=nDCG@10 MRR=RR MAP=ListAP Recall@5=R@5 Precision@5=P@5"), targets=targets
+    )
 
 
-PROFILES: Mapping[str, Profile] = MappingProxyType(
-    {
-        profile.name: profile
-        for profile in (
-            Profile(
-                "permed",
-                "PerMed's unified standard: grades 0/1/2 (MedCorpus)",
-                _entries(("nDCG(dcg='exp-log2')@10", "NDCG@10"), ("GWAP@10", "MAP@10"), ("P@1", "P@1")),
-            ),
-            Profile(
-                "permed-binary",
-                "PerMed's public scripts: binary grades (LitSearch)",
-                _entries(
-                    ("ListAP@10", "MAP@10"),
-                    ("ListNDCG@10", "NDCG@10"),
-                    ("P@1", "P@1"),
-                    ("R@10", "Recall@10"),
-                    ("RR", "MRR"),
-                ),
-            ),
-            Profile(
-                "binary",
-                "binary grades: average precision, nDCG and recall over all relevant documents",
-                _entries(
-                    ("AP@10", "MAP@10"),
-                    ("nDCG@10", "NDCG@10"),
-                    ("P@1", "P@1"),
-                    ("R@10", "Recall@10"),
-                    ("RR", "MRR"),
-                ),
-            ),
-            Profile(
-                "llm-judged",
-                "relevance judged by a language model on a scale of 0 to 10; coverage over the queries of the run",
-                _llm_judged(),
-                top_grade=10,
-            ),
-            Profile(
-                "hybrid",
-                "hybrid retrieval for hallucination mitigation (HaluBench): order within the top 3",
-                _entries(("ListAP@3", "MAP@3"), ("ListNDCG@3", "NDCG@3")),
-            ),
-            Profile(
-                "ltr",
-                "learning to rank for tool and multi-agent recommendation",
-                _entries(("Success@1", "top1_accuracy"), ("Success@3", "top3_accuracy"), ("RR", "mrr")),
-            ),
-            _reranking(
-                "rerank",
-                "the reranking evaluation system, with its production targets",
-                Target("p95_ms", 500, 300, lower_is_better=True),
-            ),
-            _reranking(
-                "rerank-batch",
-                "the reranking evaluation system for batch work: P95 below 2 s",
-                Target("p95_ms", 2000, 2000, lower_is_better=True),
-            ),
-            Profile(
-                "first-stage",
-                "the stage before reranking: what it does not find, no reranker can",
-                _entries(("R@50", "Recall@50")),
-                targets=(Target("Recall@50", 0.85, 0.85),),
-            ),
+_OURS = (
+    Profile(
+        "permed",
+        "PerMed's unified standard: grades 0/1/2 (MedCorpus)",
+        _entries("NDCG@10=nDCG(dcg='exp-log2')@10 MAP@10=GWAP@10 P@1=P@1"),
+    ),
+    Profile(
+        "permed-binary",
+        "PerMed's public scripts: binary grades (LitSearch)",
+        _entries("MAP@10=ListAP@10 NDCG@10=ListNDCG@10 P@1=P@1 Recall@10=R@10 MRR=RR"),
+    ),
+    Profile(
+        "binary",
+        "binary grades: average precision, nDCG and recall over all relevant documents",
+        _entries("MAP@10=AP@10 NDCG@10=nDCG@10 P@1=P@1 Recall@10=R@10 MRR=RR"),
+    ),
+    Profile(
+        "llm-judged",
+        "relevance judged by a language model on a scale of 0 to 10; coverage over the queries of the run",
+        _entries(
+            "precision@5=P@5 precision@10=P@10 recall@5=R@5 recall@10=R@10 ndcg@5=nDCG(dcg='exp-log2')@5 "
+            "ndcg@10=nDCG(dcg='exp-log2')@10 average_precision=AP reciprocal_rank=RR"
         )
-    }
+        + _entries("coverage@5=Coverage@5 coverage@10=Coverage@10", "run"),
+        top_grade=10,
+    ),
+    Profile(
+        "hybrid",
+        "hybrid retrieval for hallucination mitigation (HaluBench): order within the top 3",
+        _entries("MAP@3=ListAP@3 NDCG@3=ListNDCG@3"),
+    ),
+    Profile(
+        "ltr",
+        "learning to rank for tool and multi-agent recommendation",
+        _entries("top1_accuracy=Success@1 top3_accuracy=Success@3 mrr=RR"),
+    ),
+    _reranking(
+        "rerank",
+        "the reranking evaluation system, with its production targets",
+        Target("p95_ms", 500, 300, lower_is_better=True),
+    ),
+    _reranking(
+        "rerank-batch",
+        "the reranking evaluation system for batch work: P95 below 2 s",
+        Target("p95_ms", 2000, 2000, lower_is_better=True),
+    ),
+    Profile(
+        "first-stage",
+        "the stage before reranking: what it does not find, no reranker can",
+        _entries("Recall@50=R@50"),
+        targets=(Target("Recall@50", 0.85, 0.85),),
+    ),
 )
+PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for profile in _OURS})
 
 
 def load_profile(profile: str | Path | Profile) -> Profile:
@@ -201,9 +181,8 @@ def load_profile(profile: str | Path | Profile) -> Profile:
 
     A file holds ``name``, ``description``, optionally ``min_relevance``, ``top_grade`` (of the scale) and ``queries``,
     and one ``[[measures]]`` table per measure with ``measure``, optionally ``name`` (what is shown) and ``queries``.
-    Targets are ``[[targets]]``
-    tables with ``name`` (what a measure is shown as, or a serving figure), ``target``, optionally ``excellent`` and
-    ``lower_is_better``. :meth:`Profile.to_toml` writes such a file.
+    Targets are ``[[targets]]`` tables with ``name`` (what a measure is shown as, or a serving figure), ``target``,
+    optionally ``excellent`` and ``lower_is_better``. :meth:`Profile.to_toml` writes such a file.
     """
     if isinstance(profile, Profile):
         return profile
@@ -319,8 +298,5 @@ def known_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> Non
 
 
 def _query_set(value: Any) -> QuerySet:  # noqa: ANN401  (checked here)
-    for known in QUERY_SETS:
-        if value == known:
-            return known
-    msg = f"queries={value!r} is not allowed; give one of {', '.join(QUERY_SETS)}"
-    raise ParamError(msg)
+    check_choice("queries", value, QUERY_SETS)
+    return cast("QuerySet", value)

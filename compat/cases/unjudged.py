@@ -1,5 +1,5 @@
 """The share of unjudged documents."""
 
-from compat.case import CUTOFFS, cases
+from compat.case import cases
 
-CASES = cases("Unjudged", "", cutoffs=CUTOFFS[:-1])
+CASES = cases("Unjudged", "")

@@ -143,19 +143,16 @@ def _provider_of(measure: Measure) -> str:
 
 
 def _by_provider(
-    options: argparse.Namespace,
-    measures: Sequence[Measure],
-    qrels: Qrels,
-    notes: list[str],  # noqa: ARG001  (as of _by_us; a provider has none)
+    options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels, _: list[str]
 ) -> Iterator[Value]:
-    """Let the provider that was asked for compute."""
+    """Let the provider that was asked for compute; it has no notes."""
     provider = ir_measures.providers.registry[options.provider]
     try:
         for query_id, measure, value in provider.iter_calc(measures, qrels, read_run(options.run)):
             yield query_id, str(measure), value
+    except (InputError, ParamError, HostError):
+        raise
     except (ValueError, RuntimeError, AssertionError) as error:
-        if isinstance(error, (InputError, ParamError, HostError)):
-            raise
         raise ParamError(f"provider {options.provider}: {error}") from error
 
 
@@ -177,20 +174,16 @@ def _parser(commands: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _shown(options: argparse.Namespace) -> Callable[[str, str, float], None]:
-    write = sys.stdout.write
-    if options.output_format == "jsonl":
-        if options.places != _PLACES:
-            sys.stderr.write("--places is ignored when using --output jsonl\n")
+    write, number = sys.stdout.write, "" if options.places == -1 else f".{options.places}f"
+    as_json = options.output_format == "jsonl"
+    if as_json and options.places != _PLACES:
+        sys.stderr.write("--places is ignored when using --output jsonl\n")
 
-        def show_json(query_id: str, measure: str, value: float) -> None:
+    def show(query_id: str, measure: str, value: float) -> None:
+        if as_json:
             start = {"query_id": query_id} if options.by_query else {}
             write(json.dumps({**start, "measure": measure, "value": value}) + "\n")
+        else:
+            write(f"{query_id}\t" * options.by_query + f"{measure}\t{value:{number}}\n")
 
-        return show_json
-    number = "" if options.places == -1 else f".{options.places}f"
-
-    def show_text(query_id: str, measure: str, value: float) -> None:
-        start = f"{query_id}\t" if options.by_query else ""
-        write(f"{start}{measure}\t{value:{number}}\n")
-
-    return show_text
+    return show

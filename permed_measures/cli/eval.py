@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -102,7 +103,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     with ExitStack() as opening:
-        step = opening.enter_context(progress("evaluating", shown=_size(runs) >= _LONG_WORK))
+        step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
         one: Callable[..., Evaluation] = evaluate
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}

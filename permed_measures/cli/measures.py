@@ -71,23 +71,18 @@ def _list() -> Table:
     return Table(["measure", "ranx and trec_eval names", "computed by", "what it is"], rows, below=below)
 
 
-class _PImp(Measure):  # type: ignore[misc]  # ir_measures is untyped
-    __doc__ = "\n\n".join(
-        (
-            f"Of two runs: {p_imp.meaning('k', 'the baseline')}.",
-            f".. math:: {p_imp.FORMULA}",
-            (inspect.getdoc(p_imp.pair_improvement) or "").partition("\n\n")[2],
-        )
-    )
-    __name__ = NAME = p_imp.NAME
-    PRETTY_NAME = p_imp.LABEL
-    SUPPORTED_PARAMS = {  # noqa: RUF012  (as ir_measures declares them)
-        "cutoff": Param(
-            "int",
-            low=1,
-            desc="how deep it looks; as deep as the deepest measure with a cut-off above 1, else 10, when not given",
-        )
+def _p_imp() -> Measure:
+    """Return P-imp, which is of two runs, as a measure to describe."""
+    more = (inspect.getdoc(p_imp.pair_improvement) or "").partition("\n\n")[2]
+    deep = "how deep it looks; as deep as the deepest measure with a cut-off above 1, else 10, when not given"
+    said = {
+        "__doc__": f"Of two runs: {p_imp.meaning('k', 'the baseline')}.\n\n.. math:: {p_imp.FORMULA}\n\n{more}",
+        "NAME": p_imp.NAME,
+        "PRETTY_NAME": p_imp.LABEL,
+        "SUPPORTED_PARAMS": {"cutoff": Param("int", desc=deep)},
+        "__name__": p_imp.NAME,
     }
+    return type(p_imp.NAME, (Measure,), said)()
 
 
 class _Name(NamedTuple):
@@ -144,7 +139,7 @@ def _said(measure: Measure) -> str:
 
 
 def _computed_by(measure: Measure) -> str:
-    if own(measure) is not None or isinstance(measure, _PImp):
+    if own(measure) is not None or measure.NAME == p_imp.NAME:
         return "permed_measures"
     return "pytrec_eval" if delegates(measure) else "ir_measures"
 
@@ -152,7 +147,7 @@ def _computed_by(measure: Measure) -> str:
 def _found(name: str) -> Measure:
     word = name.partition("(")[0].partition("@")[0]
     if word.casefold().replace("_", "-") == p_imp.NAME.casefold():
-        return _PImp()
+        return _p_imp()
     known: dict[str, Measure] = {**ir_measures.measures.registry, **DEFINED}
     for ours in DEFINED.values():
         known.update(dict.fromkeys([*ours.ALIASES, *(host.name for host in ours.HOST_NAMES)], ours))
@@ -195,7 +190,7 @@ def _described(measure: Measure) -> list[str]:
     lines = [f"{described.NAME}: {described.PRETTY_NAME or ''}".rstrip(": "), "", _doc(described), "", "Parameters"]
     lines += [f"  {_param(name, info)}" for name, info in described.SUPPORTED_PARAMS.items()] or ["  none"]
     lines += ["", "Names"]
-    if isinstance(measure, _PImp):
+    if measure.NAME == p_imp.NAME:
         lines.append(f"  compare      {p_imp.NAME}@10, with --p-imp-cutoff 10")
     lines += [f"  ir_measures  {name}" for name in _ir_measures_names(described)]
     for host, names in _names(measure).items():
@@ -211,7 +206,7 @@ def _doc(measure: Measure) -> str:
 
 
 def _ir_measures_names(measure: Measure, *, alone: bool = False) -> list[str]:
-    names = [] if isinstance(measure, _PImp) else [measure.NAME, *getattr(measure, "ALIASES", ())]
+    names = [] if measure.NAME == p_imp.NAME else [measure.NAME, *getattr(measure, "ALIASES", ())]
     at = measure.SUPPORTED_PARAMS.get(measure.AT_PARAM)
     if at is None or alone:
         return names

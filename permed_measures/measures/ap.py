@@ -2,8 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
-from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, Call, Reading
+from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
 class _AP(StandardMeasure):
@@ -21,7 +20,6 @@ class _AP(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.AP
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "map"
     READS = Reading("map", {"weights": None, "denominator": "relevant"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"map_cut_{cutoff}" if cutoff else "map", depth=cutoff))

@@ -14,6 +14,7 @@ from ir_measures.measures import registry
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.measures.declarations import (
+    COUNT,
     CUTOFF,
     JUDGED_ONLY,
     NEEDED_CUTOFF,
@@ -38,6 +39,7 @@ else:  # a measure is declared without an engine
     Expr = RankingTable = Any
 
 __all__ = [
+    "COUNT",
     "CUTOFF",
     "DEFINED",
     "JUDGED_ONLY",
@@ -178,8 +180,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         total = sum(values)
         if values and not (low - _ROOM <= min(values) and max(values) <= high + _ROOM and total == total):
             wrong = next(value for value in values if not low - _ROOM <= value <= high + _ROOM)
-            cls = type(self)
-            msg = f"{self} has the value {wrong!r}, outside its range [{low:g}, {high:g}]; {cls.__module__} is wrong"
+            msg = (
+                f"{self} has the value {wrong!r}, outside its range [{low:g}, {high:g}]; in {type(self).__module__} "
+                "mend the kernel, declare another RANGE, or let refuses() name the grades that it is not defined for"
+            )
             raise ArithmeticError(msg)
         return values
 
@@ -233,7 +237,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
 
 
 class StandardMeasure(RankingMeasure):
-    """What pytrec_eval computes: ir_measures' own measure, which people write, with what else there is to say of it."""
+    """What pytrec_eval computes: ir_measures' own measure, which people write, with what else there is to say of it.
+
+    Its parameters are ir_measures'; a class declares those that are not a cut-off, ``rel`` or ``judged_only``.
+    """
 
     HOST_MEASURE: ClassVar[Measure]
     call: ClassVar[Callable[..., Call]]
@@ -242,8 +249,13 @@ class StandardMeasure(RankingMeasure):
         theirs = type(cls.HOST_MEASURE)
         cls.NAME, cls.AT_PARAM = theirs.NAME, theirs.AT_PARAM
         cls.PRETTY_NAME = cls.__dict__.get("PRETTY_NAME", theirs.PRETTY_NAME)
-        declared = {name: info.required for name, info in cls.SUPPORTED_PARAMS.items()}
-        if declared != {name: info.required for name, info in theirs.SUPPORTED_PARAMS.items()}:
+        own = cls.__dict__.get("SUPPORTED_PARAMS", {})
+        known = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY, **own}
+        cls.SUPPORTED_PARAMS = {name: known.get(name, info) for name, info in theirs.SUPPORTED_PARAMS.items()}
+        if "cutoff" in theirs.SUPPORTED_PARAMS and theirs.SUPPORTED_PARAMS["cutoff"].required:
+            cls.SUPPORTED_PARAMS["cutoff"] = NEEDED_CUTOFF
+        undeclared = [name for name, info in cls.SUPPORTED_PARAMS.items() if not isinstance(info, Param)]
+        if undeclared or own.keys() - theirs.SUPPORTED_PARAMS.keys():
             msg = f"{cls.__module__}: the parameters are not those of ir_measures' {cls.NAME}"
             raise TypeError(msg)
 

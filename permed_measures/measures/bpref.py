@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, StandardMeasure, define
+from permed_measures.measures.base import Call, StandardMeasure, define
 
 
 class _Bpref(StandardMeasure):
@@ -20,7 +20,6 @@ class _Bpref(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.Bpref
-    SUPPORTED_PARAMS = {"rel": REL}
     call = staticmethod(lambda **_: Call("bpref"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 NOT_GIVEN: Any = ParamInfo().default
 """ir_measures' mark for a parameter that has no value and no default."""
 
+
+COUNT = (0.0, inf)
+"""The range of a measure that counts."""
 
 _LONG = 2**63 - 1
 """The highest cut-off that pytrec_eval can read."""

@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, StandardMeasure, define
+from permed_measures.measures.base import Call, StandardMeasure, define
 
 
 class _InfAP(StandardMeasure):
@@ -22,7 +22,6 @@ class _InfAP(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.infAP
-    SUPPORTED_PARAMS = {"rel": REL}
     call = staticmethod(lambda **_: Call("infAP"))
 
 

@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, Reading, StandardMeasure, define, digits
+from permed_measures.measures.base import Call, Param, Reading, StandardMeasure, define, digits
 
 
 class _IPrec(StandardMeasure):
@@ -20,11 +20,7 @@ class _IPrec(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.IPrec
-    SUPPORTED_PARAMS = {
-        "recall": Param("number", low=0, high=1, required=True, desc="the recall to reach"),
-        "rel": REL,
-        "judged_only": JUDGED_ONLY,
-    }
+    SUPPORTED_PARAMS = {"recall": Param("number", low=0, high=1, required=True, desc="the recall to reach")}
     READS = Reading("iprec", {"levels": "up"})
 
     @staticmethod

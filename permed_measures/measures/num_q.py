@@ -1,10 +1,8 @@
 """Queries."""
 
-from math import inf
-
 import ir_measures
 
-from permed_measures.measures.base import Call, StandardMeasure, define
+from permed_measures.measures.base import COUNT, Call, StandardMeasure, define
 
 
 class _NumQ(StandardMeasure):
@@ -18,8 +16,7 @@ class _NumQ(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.NumQ
-    SUPPORTED_PARAMS = {}
-    RANGE = (0.0, inf)
+    RANGE = COUNT
     call = staticmethod(lambda: Call("num_q", zero_without_hits=False))
 
 

@@ -1,10 +1,8 @@
 """Relevant documents."""
 
-from math import inf
-
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, StandardMeasure, define
+from permed_measures.measures.base import COUNT, Call, StandardMeasure, define
 
 
 class _NumRel(StandardMeasure):
@@ -20,8 +18,7 @@ class _NumRel(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.NumRel
-    SUPPORTED_PARAMS = {"rel": REL}
-    RANGE = (0.0, inf)
+    RANGE = COUNT
     call = staticmethod(lambda **_: Call("num_rel", threshold=True, zero_without_hits=False))
 
 

@@ -1,10 +1,8 @@
 """Documents returned."""
 
-from math import inf
-
 import ir_measures
 
-from permed_measures.measures.base import Call, Param, StandardMeasure, define
+from permed_measures.measures.base import COUNT, Call, Param, StandardMeasure, define
 
 
 class _NumRet(StandardMeasure):
@@ -21,7 +19,7 @@ class _NumRet(StandardMeasure):
     SUPPORTED_PARAMS = {
         "rel": Param("number", above=0, desc="the lowest grade that counts; every document counts when not given")
     }
-    RANGE = (0.0, inf)
+    RANGE = COUNT
 
     @staticmethod
     def call(*, rel: float | None) -> Call:

@@ -2,8 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
-from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
+from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
 class _P(StandardMeasure):
@@ -19,7 +18,6 @@ class _P(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.P
-    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "precision"
     READS = Reading("precision", {"denominator": "k"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"P_{cutoff}", depth=cutoff, needs_missed=False))

@@ -2,8 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
-from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
+from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
 class _R(StandardMeasure):
@@ -21,7 +20,6 @@ class _R(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.R
-    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "recall"
     READS = Reading("recall", {"denominator": "relevant"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"recall_{cutoff}", depth=cutoff))

@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Expr, RankingTable, StandardMeasure, define
+from permed_measures.measures.base import Call, Expr, RankingTable, StandardMeasure, define
 
 
 class _Rprec(StandardMeasure):
@@ -20,7 +20,6 @@ class _Rprec(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.Rprec
-    SUPPORTED_PARAMS = {"rel": REL, "judged_only": JUDGED_ONLY}
     PRETTY_NAME = "Precision at R"
     RANX_NAME = "r-precision"
     call = staticmethod(lambda **_: Call("Rprec"))

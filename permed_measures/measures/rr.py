@@ -2,8 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
-from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, Call, Reading
+from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
 class _RR(StandardMeasure):
@@ -21,7 +20,6 @@ class _RR(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.RR
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "mrr"
     READS = Reading("mrr")
     call = staticmethod(lambda *, cutoff, **_: Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False))

@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import JUDGED_ONLY, REL, Call, StandardMeasure, define
+from permed_measures.measures.base import Call, StandardMeasure, define
 
 
 class _SetAP(StandardMeasure):
@@ -18,7 +18,6 @@ class _SetAP(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.SetAP
-    SUPPORTED_PARAMS = {"rel": REL, "judged_only": JUDGED_ONLY}
     call = staticmethod(lambda **_: Call("set_map", counts_returned=True))
 
 

@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, StandardMeasure, define, digits
+from permed_measures.measures.base import Call, Param, StandardMeasure, define, digits
 
 
 class _SetF(StandardMeasure):
@@ -20,11 +20,7 @@ class _SetF(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.SetF
-    SUPPORTED_PARAMS = {
-        "rel": REL,
-        "beta": Param("number", default=1.0, low=0, desc="how much more recall weighs than precision"),
-        "judged_only": JUDGED_ONLY,
-    }
+    SUPPORTED_PARAMS = {"beta": Param("number", default=1.0, low=0, desc="how much more recall weighs than precision")}
     PRETTY_NAME = "Set F"
 
     @staticmethod

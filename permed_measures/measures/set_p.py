@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import JUDGED_ONLY, REL, Call, Param, StandardMeasure, define
+from permed_measures.measures.base import Call, Param, StandardMeasure, define
 
 
 class _SetP(StandardMeasure):
@@ -21,9 +21,7 @@ class _SetP(StandardMeasure):
 
     HOST_MEASURE = ir_measures.SetP
     SUPPORTED_PARAMS = {
-        "rel": REL,
-        "relative": Param("flag", default=False, desc="divide by no more than the number of all relevant documents"),
-        "judged_only": JUDGED_ONLY,
+        "relative": Param("flag", default=False, desc="divide by no more than the number of all relevant documents")
     }
     call = staticmethod(lambda *, relative, **_: Call("set_relative_P" if relative else "set_P", counts_returned=True))
 

@@ -2,7 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import REL, Call, Expr, RankingTable, Reading, StandardMeasure, define
+from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
 class _SetR(StandardMeasure):
@@ -18,7 +18,6 @@ class _SetR(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.SetR
-    SUPPORTED_PARAMS = {"rel": REL}
     RANX_NAME = "recall"
     READS = Reading("recall", {"denominator": "relevant"})
     call = staticmethod(lambda **_: Call("set_recall"))

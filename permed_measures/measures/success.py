@@ -2,8 +2,7 @@
 
 import ir_measures
 
-from permed_measures.measures.base import Expr, RankingTable, StandardMeasure, define
-from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, Call, Reading
+from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
 class _Success(StandardMeasure):
@@ -21,7 +20,6 @@ class _Success(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.Success
-    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     RANX_NAME = "hit_rate"
     READS = Reading("hit")
     call = staticmethod(lambda *, cutoff, **_: Call(f"success_{cutoff}", depth=cutoff, needs_missed=False))

@@ -10,28 +10,18 @@ from typing import TYPE_CHECKING, Any
 from permed_measures.errors import require
 
 if TYPE_CHECKING:
-    from permed_measures.tables.evaluate import evaluate_tables, known_measures, table_means
-    from permed_measures.tables.files import evaluate_files
-    from permed_measures.tables.inspection import TableFacts, inspect_tables
-    from permed_measures.tables.sql import to_sql
-
-__all__ = [
-    "TableFacts",
-    "evaluate_files",
-    "evaluate_tables",
-    "inspect_tables",
-    "known_measures",
-    "table_means",
-    "to_sql",
-]
+    from permed_measures.tables.evaluate import evaluate_tables as evaluate_tables
+    from permed_measures.tables.evaluate import known_measures as known_measures
+    from permed_measures.tables.evaluate import table_means as table_means
+    from permed_measures.tables.files import evaluate_files as evaluate_files
+    from permed_measures.tables.inspection import TableFacts as TableFacts
+    from permed_measures.tables.inspection import inspect_tables as inspect_tables
+    from permed_measures.tables.sql import to_sql as to_sql
 
 _LATER = {
-    "TableFacts": "inspection",
+    **dict.fromkeys(("evaluate_tables", "known_measures", "table_means"), "evaluate"),
+    **dict.fromkeys(("TableFacts", "inspect_tables"), "inspection"),
     "evaluate_files": "files",
-    "evaluate_tables": "evaluate",
-    "inspect_tables": "inspection",
-    "known_measures": "evaluate",
-    "table_means": "evaluate",
     "to_sql": "sql",
 }
 

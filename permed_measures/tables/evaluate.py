@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 from ir_measures import Measure
 
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, check_choice
 from permed_measures.evaluate import Plan, choose
 from permed_measures.measures import DEFINED, STANDARD, declared
 from permed_measures.profiles import Profile, QuerySet
@@ -24,7 +24,6 @@ from permed_measures.tables.inputs import (
     InputTable,
     NanScores,
     as_table,
-    check_choice,
     check_same_kind,
     in_32_bits,
     is_nan_score,

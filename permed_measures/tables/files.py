@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -13,41 +12,31 @@ from narwhals.exceptions import NarwhalsError
 
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Evaluation, with_advice
-from permed_measures.inputs import as_qrels, as_run
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import canonical
-from permed_measures.profiles import Profile, QuerySet
-from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 from permed_measures.signature import Digest
 from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.digests import table_digests
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
-from permed_measures.tables.inputs import Duplicates, NanScores
 from permed_measures.tables.inspection import TableFacts, check, inspect, some_queries
 from permed_measures.tables.ranking_table import GRADE, QUERY, queries_of
 from permed_measures.tables.sessions import Session
 
 
-def evaluate_files(  # noqa: PLR0913  (the options of the command)
+def evaluate_files(  # noqa: PLR0913  (all but four by name)
     session: Session,
-    qrels: Any,  # noqa: ANN401  (a path, or anything that inputs.py knows)
-    run: Any,  # noqa: ANN401  (as above)
+    qrels: QrelsLike,
+    run: RunLike,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    profile: str | Path | Profile | None = None,
-    min_relevance: float | None = None,
-    queries: QuerySet | None = None,
-    order: Order = "float32",
-    duplicates: Duplicates = "error",
-    nan_scores: NanScores = "error",
-    qrels_columns: tuple[str, str, str] | None = None,
-    run_columns: tuple[str, str, str] | None = None,
     by_query: bool = False,
     named: Mapping[str, str] | None = None,
+    **options: Any,  # noqa: ANN401  (those of evaluate_tables)
 ) -> Evaluation:
-    """Evaluate; values of single queries leave the engine only where they are asked for.
+    """Evaluate paths of parquet, or what inputs.py knows; values of single queries leave the engine where asked for.
 
     ``named`` says where qrels and run came from, where they are no paths any more.
     """
@@ -55,20 +44,7 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
     named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(named or {})
     judged, returned = _table(session, qrels, "relevance"), _table(session, run, "score")
     with session.blaming(*named.values(), also=(NarwhalsError,)):
-        pipeline = Pipeline.of(
-            judged,
-            returned,
-            measures,
-            profile=profile,
-            min_relevance=min_relevance,
-            queries=queries,
-            order=order,
-            duplicates=duplicates,
-            nan_scores=nan_scores,
-            qrels_columns=qrels_columns,
-            run_columns=run_columns,
-            named=named,
-        )
+        pipeline = Pipeline.of(judged, returned, measures, named=named, **options)
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
         facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
@@ -76,7 +52,7 @@ def evaluate_files(  # noqa: PLR0913  (the options of the command)
         check(facts, settled=pipeline.settled, named=named)
         _check_grades(pipeline, named["qrels"])
         ties = pipeline.ties(depth, whole_run=whole_run)
-        digests = table_digests(judged, pipeline.qrels, duplicates)
+        digests = table_digests(judged, pipeline.qrels, options.get("duplicates", "error"))
         return _evaluation(pipeline, facts, ties, named["run"], digests, by_query=by_query)
 
 

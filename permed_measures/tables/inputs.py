@@ -174,13 +174,6 @@ def is_nan_score(rows: nw.LazyFrame[Any]) -> nw.Expr:
     return score.is_nan()
 
 
-def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise ParamError unless a value is one of the allowed ones."""
-    if value not in allowed:
-        msg = f"{name}={value!r} is not allowed; give one of {', '.join(map(repr, allowed))}"
-        raise ParamError(msg)
-
-
 def check_same_kind(qrels: InputTable, run: InputTable) -> None:
     """Raise ParamError unless both tables are of one engine."""
     kinds = qrels.rows.implementation, run.rows.implementation

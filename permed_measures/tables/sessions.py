@@ -6,10 +6,10 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
-from permed_measures.errors import HostError, InputError, ParamError, require
+from permed_measures.errors import HostError, InputError, ParamError, check_choice, require
 from permed_measures.files.parquet import connected, is_interrupt, quoted_text
 from permed_measures.tables.datasets import Dataset, dataset
 
@@ -155,29 +155,26 @@ class _Spark(Session):
         return self.native.createDataFrame(rows, f"query_id string, doc_id string, {value} double")
 
 
-@contextmanager
-def opened(engine: str, *, master: str | None = None, memory_limit: str | None = None) -> Iterator[Session]:
+def opened(
+    engine: str, *, master: str | None = None, memory_limit: str | None = None
+) -> AbstractContextManager[Session]:
     """Open an engine and close it again; its files for what does not fit into memory vanish with it."""
-    if engine not in ENGINES:
-        msg = f"engine={engine!r} is not allowed; give one of {', '.join(ENGINES)}"
-        raise ParamError(msg)
+    check_choice("engine", engine, ENGINES)
     if master is not None and engine != "spark":
         msg = f"--master is for --engine spark; {engine} runs on this machine"
         raise ParamError(msg)
     limit = None if memory_limit is None else bytes_of(memory_limit)
-    if engine == "spark":
-        with _spark(master, limit) as session:
-            yield session
-    elif engine == "polars":
-        if limit is not None:
-            msg = "Polars has no memory limit; --engine duckdb has one, and spills to disk"
-            raise ParamError(msg)
-        polars = require("polars", extra="tables")
-        errors = polars.exceptions
-        yield _Polars(polars, (errors.PolarsError, errors.PanicException, OSError))
-    else:
-        with _duckdb(limit) as session:
-            yield session
+    return _spark(master, limit) if engine == "spark" else {"duckdb": _duckdb, "polars": _polars}[engine](limit)
+
+
+@contextmanager
+def _polars(limit: int | None) -> Iterator[Session]:
+    if limit is not None:
+        msg = "Polars has no memory limit; --engine duckdb has one, and spills to disk"
+        raise ParamError(msg)
+    polars = require("polars", extra="tables")
+    errors = polars.exceptions
+    yield _Polars(polars, (errors.PolarsError, errors.PanicException, OSError))
 
 
 @contextmanager

@@ -9,11 +9,10 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 from ir_measures import Measure
 
-from permed_measures.errors import HostError, ParamError, did_you_mean, require
+from permed_measures.errors import HostError, ParamError, check_choice, did_you_mean, require
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.tables.evaluate import Pipeline, evaluate_tables, table_means
-from permed_measures.tables.inputs import check_choice
 from permed_measures.tables.inspection import faulty_rows
 from permed_measures.tables.ranking_table import GRADE
 
