@@ -42,7 +42,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Say which conventions give a number on this run, and which tools and papers use them.
 
-    One name stands for many measures: gain, ideal, denominator, threshold, ties, score precision, query set and more
+    One name is used for many measures: gain, ideal, denominator, threshold, ties, score precision, query set and more
     are left open. Every combination is computed; those that give the value are named, the plainest first.
 
     \b
@@ -53,9 +53,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures explain qrels.txt bm25.run --about ndcg@10 --conventions
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.explanation import explain  # noqa: PLC0415  (likewise)
-    from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (likewise)
-    from permed_measures.render.result import written  # noqa: PLC0415  (likewise)
+    from permed_measures.explanation import explain  # noqa: PLC0415  (as above)
+    from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (as above)
+    from permed_measures.render.result import written  # noqa: PLC0415  (as above)
 
     if value is None and first is None and second is None and not conventions:
         msg = "give --value, or --a and --b, or --conventions with --about"
