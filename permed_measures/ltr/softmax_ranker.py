@@ -198,10 +198,10 @@ class SoftmaxRanker:
 
     def _table(self, X: Any, y: Any = None, groups: Any = None) -> tuple[Floats, Floats, Ints, Names]:  # noqa: ANN401, N803
         """Return features, labels, group numbers, and the names of the features."""
+        features, found, names = self._split(X)
         if isinstance(X, Samples):
-            return X.needed_features("a ranker"), X.labels, X.codes, X.feature_names
-        features, from_column, names = split(X, self.group_column)
-        groups = from_column if groups is None else groups
+            return features, X.labels, X.codes, names
+        groups = found if groups is None else groups
         if groups is None:
             msg = (
                 "SoftmaxRanker needs groups: give groups=…, or put them in a column of X and name it by group_column, "
@@ -218,6 +218,12 @@ class SoftmaxRanker:
             msg = f"{len(features)} samples need as many groups; found {len(codes)}"
             raise InputError(msg)
         return features, labels, codes, names
+
+    def _split(self, X: Any) -> tuple[Floats, Any, Names]:  # noqa: ANN401, N803  (scikit-learn's name)
+        """Return features, groups where X has them, and the names of the features."""
+        if isinstance(X, Samples):
+            return X.needed_features("a ranker"), X.codes, X.feature_names
+        return split(X, self.group_column)
 
     def _fit_sgd(self, learned: TrainingGroups, weights: Floats, watched: TrainingGroups | None) -> None:
         generator = None if self.seed is None else np.random.default_rng(self.seed)
@@ -277,17 +283,12 @@ class SoftmaxRanker:
             warnings.warn(msg, RuntimeWarning, stacklevel=3)
 
     def predict(self, X: Any) -> Floats:  # noqa: ANN401, N803  (scikit-learn's name)
-        """Return one score per sample; within a group the highest is the best."""
-        if isinstance(X, Samples):
-            return self.predict_samples(X)
+        """Return one score per sample; within a group the highest is the best. Samples need no group column."""
         self._check_fitted()
-        features, _, names = split(X, self.group_column)
+        features, _, names = self._split(X)
         return self._scores(features, names)
 
-    def predict_samples(self, samples: Samples) -> Floats:
-        """Return one score per sample; a group column is not needed."""
-        self._check_fitted()
-        return self._scores(samples.needed_features("a ranker"), samples.feature_names)
+    predict_samples = predict
 
     def _scores(self, features: Floats, names: Names) -> Floats:
         scores: Floats = _fitting(features, names, len(self.coef_), self._names_in) @ self.coef_

@@ -6,7 +6,7 @@ A million records are checked a column at a time; the one record that is wrong i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -108,10 +108,18 @@ def table_of(source: Any) -> Table:  # noqa: ANN401  (one of the shapes below)
 
 def read_table(path: str | PathLike[str], format: str | None = None) -> Table:  # noqa: A002  (the natural word)
     """Read a file of samples; the format is found by suffix and content when it is not given."""
-    if format is not None and format not in _FORMATS:
-        raise ParamError(f"unknown format {format!r}.{did_you_mean(format, _FORMATS)}")
+    if format is not None and format not in _STREAMS:
+        raise ParamError(f"unknown format {format!r}.{did_you_mean(format, _STREAMS)}")
     source = Source(path)
-    return replace(_FORMATS[format or _detect(source)](source), path=source.path)
+    form = format or _detect(source)
+    found = list(_STREAMS[form](source))
+
+    def fault(row: int, message: str) -> InputError:
+        if form == "parquet":
+            return source.error(f"row {row + 1}: {message}")
+        return source.error(message, _line_of_item(source, row) if form == "json" else found[row][0])
+
+    return replace(_of_records([record for _, record in found], fault), path=source.path, is_text=form == "csv")
 
 
 def _detect(source: Source) -> str:
@@ -126,7 +134,7 @@ def _detect(source: Source) -> str:
     if start[:1] in (b"{", b"["):
         return "jsonl" if start.startswith(b"{") else "json"
     found = "the format cannot be told from name and content" if start else "the file is empty"
-    raise source.error(f"{found}; samples are read from {', '.join(_FORMATS)} files")
+    raise source.error(f"{found}; samples are read from {', '.join(_STREAMS)} files")
 
 
 def _of_frame(frame: Any) -> Table:  # noqa: ANN401  (pandas' or polars')
@@ -154,19 +162,7 @@ def _of_records(records: list[Any], fault: Callable[[int, str], InputError] = _i
     return Table(names, len(records), lambda name: [record.get(name) for record in records], fault)
 
 
-def _of_rows(names: list[str], rows: list[Sequence[Any]], fault: Callable[[int, str], InputError]) -> Table:
-    places, absent = {name: place for place, name in enumerate(names)}, [None] * len(rows)
-    return Table(
-        names, len(rows), lambda name: [row[places[name]] for row in rows] if name in places else absent, fault
-    )
-
-
-def _read_jsonl(source: Source) -> Table:
-    found = list(json_lines(source, lambda record: record))
-    return _of_records([record for _, record in found], lambda row, message: source.error(message, found[row][0]))
-
-
-def _read_json(source: Source) -> Table:
+def _json_items(source: Source) -> Iterator[tuple[int, Any]]:
     text = source.text()
     try:
         found = loads(text)
@@ -179,7 +175,12 @@ def _read_json(source: Source) -> Table:
     if not isinstance(found, list):
         msg = 'a JSON file of samples is a list of objects, or {"samples": [object, …]}'
         raise source.error(msg, 1)
-    return _of_records(found, lambda row, message: source.error(message, line_at(text, _places(text)[row])))
+    return enumerate(found)
+
+
+def _line_of_item(source: Source, row: int) -> int:
+    text = source.text()
+    return line_at(text, _places(text)[row])
 
 
 def _places(text: str) -> list[int]:
@@ -194,20 +195,16 @@ def _has_repeated(text: str, place: int) -> bool:
     return False
 
 
-def _read_csv(source: Source) -> Table:
-    names, found = csv_rows(source)
+def _csv_records(source: Source) -> Iterator[tuple[int, Any]]:
+    names, rows = csv_rows(source)
     again = first_repeated(names)
     if again is not None:
         raise source.error(f"the column {again!r} occurs twice in the header", 1)
-    lines: list[int] = []
-    rows: list[Sequence[Any]] = []
-    for line, row in found:
-        lines.append(line)
-        rows.append([field or None for field in row])  # an empty field is an absent value
-    return replace(_of_rows(names, rows, lambda row, message: source.error(message, lines[row])), is_text=True)
+    for line, row in rows:
+        yield line, {name: cell or None for name, cell in zip(names, row, strict=True)}  # an empty field is absent
 
 
-def _read_parquet(source: Source) -> Table:
+def _parquet_records(source: Source) -> Iterator[tuple[int, Any]]:
     if not is_parquet(source.head()):
         msg = "not a parquet file"
         raise source.error(msg)
@@ -217,16 +214,17 @@ def _read_parquet(source: Source) -> Table:
         names.extend(row[0] for row in connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall())
         return list(map(quoted, names))
 
-    rows: list[Sequence[Any]] = [row for _, row in parquet_rows(source, wanted)]
-    return _of_rows(names, rows, lambda row, message: source.error(f"row {row + 1}: {message}"))
+    for row, values in parquet_rows(source, wanted):
+        yield row, dict(zip(names, values, strict=True))
 
 
-_FORMATS: dict[str, Callable[[Source], Table]] = {
-    "jsonl": _read_jsonl,
-    "json": _read_json,
-    "csv": _read_csv,
-    "parquet": _read_parquet,
+_STREAMS: dict[str, Callable[[Source], Iterator[tuple[int, Any]]]] = {
+    "jsonl": lambda source: json_lines(source, lambda record: record),
+    "json": _json_items,
+    "csv": _csv_records,
+    "parquet": _parquet_records,
 }
+"""The records of a file, each with the line it starts in."""
 
 
 def as_number(value: Any, what: str, *, is_text: bool = False, finite: bool = False) -> float:  # noqa: ANN401  (checked here)
