@@ -12,6 +12,7 @@ from permed_measures import InputError, ParamError, evaluate, explain
 from permed_measures.explanation import AXES, FAMILIES, TOOLS, Convention
 from permed_measures.explanation.conventions import SHARED, base_of, in_words, parse_about, phrase
 from permed_measures.explanation.orders import JudgedRun
+from permed_measures.explanation.tools import tools_in
 from permed_measures.explanation.values import Values
 from permed_measures.render.text import text
 
@@ -224,6 +225,46 @@ def test_every_choice_and_every_tool_is_said_in_words():
         "MTEB",
     }
     assert named >= {*wanted, "gdeval", "LightGBM"}
+
+
+def test_the_data_files_name_axes_and_choices_that_there_are():
+    assert set(AXES) == set(Convention._fields)
+    for family in FAMILIES.values():
+        assert set(family.axes) <= set(AXES) - set(SHARED)
+        assert set(family.denominators) <= set(AXES["denominator"].choices)
+        assert ("denominator" in family.axes) == (len(family.denominators) > 1)
+    for axis in (*SHARED, "gain", "ideal", "levels", "denominator"):
+        plain, *others = (choice.cost for choice in AXES[axis].choices.values())
+        assert plain == 0
+        assert axis == "denominator" or all(cost > 0 for cost in others)
+    aliases = [alias for family in FAMILIES.values() for alias in (family.name, *family.aliases)]
+    assert len(set(aliases)) == len(aliases)
+    for tool in TOOLS:
+        for axis, choice in tool.settings.items():
+            assert axis in (*FAMILIES[tool.family].axes, *SHARED), f"{tool.release} {tool.name}: no axis {axis}"
+            assert choice in AXES[axis].choices or axis in ("threshold", "weights"), f"{tool.release}: {axis}={choice}"
+
+
+ENTRY = {"tool": "t", "version": "1", "source": "s", "checked": "by definition"}
+
+
+def test_an_entry_of_a_tool_is_read_as_it_is_written():
+    own = {"family": "ndcg", "gain": "binary", "remark": "its own"}
+    entries = [
+        {**ENTRY, "settings": {"ties": "input", "ideal": "returned"}, "measures": {"MAP": "map", "N@{k}": own}},
+        {**ENTRY, "tool": "u", "aliases": ["v"], "measures": "t"},
+    ]
+    first, second, third, fourth = tools_in(entries)
+    assert (first.settings, second.settings) == (
+        {"ties": "input"},
+        {"ties": "input", "ideal": "returned", "gain": "binary"},
+    )
+    assert (first.remark, second.remark, second.is_cut) == ("", "its own", True)
+    assert (third.label(None), fourth.settings, fourth.aliases) == ("u 1 MAP", {"gain": "binary"}, ("v",))
+    with pytest.raises(TypeError, match="sorce"):
+        list(tools_in([{**ENTRY, "sorce": "s", "measures": {"MAP": "map"}}]))
+    with pytest.raises(KeyError, match="mapp"):
+        list(tools_in([{**ENTRY, "measures": {"MAP": "mapp"}}]))
 
 
 @pytest.mark.parametrize(

@@ -250,5 +250,5 @@ def test_the_same_content_under_other_ids():
     assert trained_on(as_samples(named), as_samples(named)) == []  # under the same ids
     with pytest.raises(InputError, match="missing 'a', 'b', 'c', 'd'; unexpected 'f0'"):
         trained_on(as_samples(rows), as_samples(named))
-    with pytest.raises(InputError, match="have none"):
+    with pytest.raises(InputError, match="have no features"):
         trained_on(as_samples([{"trace_id": 1, "node_id": 1, "tool": "a", "label": 1, "score": 1}]), as_samples(rows))

@@ -42,7 +42,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Say which conventions give a number on this run, and which tools and papers use them.
 
-    One name stands for many measures: gain, ideal, denominator, threshold, ties, score precision, query set and more
+    One name is used for many measures: gain, ideal, denominator, threshold, ties, score precision, query set and more
     are left open. Every combination is computed; those that give the value are named, the plainest first.
 
     With a signature (of --format json) instead of files, its conditions in words; with two, where they differ.

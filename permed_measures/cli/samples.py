@@ -131,8 +131,8 @@ class _Training:
 
     def __init__(self, samples: Samples, trained_on: Samples, options: dict[str, Any]) -> None:
         from permed_measures.errors import InputError  # noqa: PLC0415  (the tool starts fast)
+        from permed_measures.ltr.groups import unlike  # noqa: PLC0415  (as above)
         from permed_measures.ltr.leaks import trained_on as again_in  # noqa: PLC0415  (as above)
-        from permed_measures.ltr.records import unlike  # noqa: PLC0415  (as above)
         from permed_measures.ltr.softmax_ranker import SoftmaxRanker  # noqa: PLC0415  (as above)
 
         if set(samples.feature_names) != set(trained_on.feature_names):  # before the time that training takes

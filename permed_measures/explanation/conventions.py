@@ -58,7 +58,13 @@ class Convention(NamedTuple):
     @property
     def cost(self) -> float:
         """How far the convention is from the plainest reading of the name: the sum over what it changes."""
-        return sum(AXES[axis].choices.get(choice, _OTHER).cost for axis, choice in self.deviations())
+        return self.plainness[0]
+
+    @property
+    def plainness(self) -> tuple[float, int, str]:
+        """What conventions are sorted by: the cost, how much it changes, and one order for the rest."""
+        changed = self.deviations()
+        return sum(AXES[axis].choices.get(choice, _OTHER).cost for axis, choice in changed), len(changed), repr(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choices on the axes of the family, by name."""

@@ -186,11 +186,14 @@ class Search:
                     given.setdefault(key, [(convention, mean)])
             combinations = [
                 self._combination(
-                    min((c for c, _ in group), key=_cost), group[0][1], len(group) - 1, users.get(key, ())
+                    min((c for c, _ in group), key=lambda c: c.plainness),
+                    group[0][1],
+                    len(group) - 1,
+                    users.get(key, ()),
                 )
                 for key, group in given.items()
             ]
-            self._families[about] = sorted(combinations, key=_plainness), count
+            self._families[about] = sorted(combinations, key=lambda c: c.convention.plainness), count
         return self._families[about]
 
     def _combination(
@@ -209,7 +212,7 @@ class Search:
         unit = 10.0**-decimals
         # what only rounds the values of queries is hardly another value
         plain = [combination for combination in every if combination.convention.rounding is None]
-        by_distance = sorted(plain, key=lambda c: (abs(c.value - target) // unit, _plainness(c)))
+        by_distance = sorted(plain, key=lambda c: (abs(c.value - target) // unit, c.convention.plainness))
         return _minimal(found), tuple(by_distance[:_MOST_NEAREST])
 
     def _elsewhere(self, abouts: Sequence[About], target: float, decimals: int) -> tuple[Combination, ...]:
@@ -271,14 +274,6 @@ class Search:
         return notes
 
 
-def _cost(convention: Convention) -> tuple[float, int, str]:
-    return convention.cost, len(convention.deviations()), repr(convention)
-
-
-def _plainness(combination: Combination) -> tuple[float, int, str]:
-    return _cost(combination.convention)
-
-
 def _meets(value: float, target: float, decimals: int) -> str:
     """Say how a value becomes the target at these decimals: 'rounded', 'truncated', or '' where it does not."""
     unit = 10.0**-decimals
@@ -290,7 +285,7 @@ def _meets(value: float, target: float, decimals: int) -> str:
 def _minimal(found: Sequence[Combination]) -> tuple[Combination, ...]:
     """Leave out what only adds conventions to a plainer one that gives the value too; its tools move there."""
     kept: list[Combination] = []
-    for combination in sorted(found, key=lambda c: (c.truncated, _plainness(c))):
+    for combination in sorted(found, key=lambda c: (c.truncated, c.convention.plainness)):
         about, deviations = combination.convention.about, combination.convention.deviations()
         for place, plainer in enumerate(kept):
             if plainer.convention.about == about and plainer.convention.deviations() <= deviations:

@@ -101,6 +101,20 @@ def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:
             at = _next(text, at + 1) if text[at : at + 1] == "," else at
 
 
+def items(text: str, at: int = 0) -> Iterator[int]:
+    """Yield where the items of the list that starts at a place start; as :func:`members`, for messages.
+
+    >>> list(items("[1, {}, [2]]"))
+    [1, 4, 8]
+    """
+    at = _next(text, at)
+    with suppress(ValueError, RecursionError):
+        while text[at : at + 1] in ("[", ",") and text[_next(text, at + 1)] != "]":
+            at = _next(text, at + 1)
+            yield at
+            at = _next(text, decode_at(text, at)[1])
+
+
 def _next(text: str, at: int) -> int:
     """Return the place of the next character that is not white space."""
     found = _SPACE.match(text, at)

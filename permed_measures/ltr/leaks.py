@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from permed_measures.errors import InputError, ParamError
-from permed_measures.ltr.samples import Samples, as_samples, in_order
+from permed_measures.errors import ParamError
+from permed_measures.ltr.groups import Samples, in_order
+from permed_measures.ltr.records import as_samples
 from permed_measures.render.words import counted
 
 if TYPE_CHECKING:
@@ -38,29 +39,29 @@ class FeatureLook:
     """What one feature alone can do."""
 
     feature: str
-    groups: int
+    groups: int = 0
     """Groups that have right and wrong candidates: only these say something."""
-    perfect: float
-    """The share of groups in which every right candidate stands above every wrong one, by the better direction."""
-    direction: str
+    perfect: float = 0.0
+    """The share of groups in which every right candidate is above every wrong one, by the better direction."""
+    direction: str = "high"
     """'high' or 'low': which values the right candidates have."""
-    auc: float
-    """The share of (right, wrong) pairs of one group that stand in the right order, a tie counted half; by 'high'."""
-    separates: bool
+    auc: float = 0.5
+    """The share of (right, wrong) pairs of one group that are in the right order, a tie counted half; by 'high'."""
+    separates: bool = False
     """Whether one threshold parts the right from the wrong candidates of all groups."""
-    value: float
+    value: float = 0.0
     """The commonest value of right candidates."""
-    value_right: float
+    value_right: float = 0.0
     """The share of right candidates that have it."""
-    value_wrong: float
+    value_wrong: float = 0.0
     """The share of wrong candidates that have it."""
-    by_chance: float
+    by_chance: float = 0.0
     """The share of groups that a feature without meaning would rank perfectly."""
-    chance: float
+    chance: float = 1.0
     """At most the probability that any of the features, all of them without meaning, does as much as this one."""
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
     """Why this looks like a leak; empty when it does not."""
-    unproven: tuple[str, ...]
+    unproven: tuple[str, ...] = ()
     """What would look like a leak if chance did not explain it: more groups are needed to tell."""
 
     @property
@@ -120,28 +121,25 @@ separates right from wrong in all groups; 100.0% of the right candidates have th
         msg = f"leak_check: level={level!r} is not allowed; give a probability > 0 and < 1"
         raise ParamError(msg)
     taken = as_samples(samples)
-    if taken.features is None:
-        msg = "the samples have no features to look at"
-        raise InputError(msg)
-    groups = _Groups(taken, min_relevance)
+    features = taken.needed_features("a check for leaks")
+    groups = _MixedGroups(taken, min_relevance)
     levels = {"perfect": perfect, "auc": auc, "value": value, "level": level, "features": len(taken.feature_names)}
     return [
-        _look(name, taken.features[groups.rows, place], groups, levels)
+        _checked(FeatureLook(name), features[groups.rows, place], groups, levels) if len(groups) else FeatureLook(name)
         for place, name in enumerate(taken.feature_names)
     ]
 
 
-class _Groups:
+class _MixedGroups:
     """The groups with right and wrong candidates, one after the other."""
 
     def __init__(self, samples: Samples, rel: float) -> None:
-        rows, offsets = samples.rows, samples.offsets
-        sizes = np.diff(offsets)
-        right = samples.labels[rows] >= rel
-        rights = np.add.reduceat(right.astype(np.int64), offsets[:-1])
+        sizes = np.diff(samples.offsets)
+        right = samples.labels[samples.rows] >= rel
+        rights = np.add.reduceat(right.astype(np.int64), samples.offsets[:-1])
         kept = (rights > 0) & (rights < sizes)
         within = np.repeat(kept, sizes)
-        self.rows = rows[within]
+        self.rows = samples.rows[within]
         self.right: Bools = right[within]
         self.sizes, self.rights = sizes[kept], rights[kept]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].astype(np.int64)
@@ -149,6 +147,11 @@ class _Groups:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    def counts(self, which: Bools) -> NDArray[np.int64]:
+        """Count in each group."""
+        found: NDArray[np.int64] = np.add.reduceat(which.astype(np.int64), self.starts)
+        return found
 
     @cached_property
     def by_chance(self) -> float:
@@ -166,26 +169,8 @@ class _Groups:
         return math.fsum(shares) / len(self)
 
 
-def _look(name: str, column: Floats, groups: _Groups, levels: dict[str, float]) -> FeatureLook:
-    look = FeatureLook(
-        feature=name,
-        groups=len(groups),
-        perfect=0.0,
-        direction="high",
-        auc=0.5,
-        separates=False,
-        value=0.0,
-        value_right=0.0,
-        value_wrong=0.0,
-        by_chance=0.0,
-        chance=1.0,
-        reasons=(),
-        unproven=(),
-    )
-    if not len(groups):
-        return look
-    right = groups.right
-    inf = float("inf")
+def _checked(look: FeatureLook, column: Floats, groups: _MixedGroups, levels: dict[str, float]) -> FeatureLook:
+    right, inf = groups.right, float("inf")
     low_right = np.minimum.reduceat(np.where(right, column, inf), groups.starts)
     high_right = np.maximum.reduceat(np.where(right, column, -inf), groups.starts)
     low_wrong = np.minimum.reduceat(np.where(right, inf, column), groups.starts)
@@ -195,6 +180,7 @@ def _look(name: str, column: Floats, groups: _Groups, levels: dict[str, float]) 
     common = float(values[counts.argmax()])
     look = replace(
         look,
+        groups=len(groups),
         perfect=max(above, below),
         direction="high" if above >= below else "low",
         auc=_auc(column, groups),
@@ -210,22 +196,22 @@ def _look(name: str, column: Floats, groups: _Groups, levels: dict[str, float]) 
     return replace(look, chance=chance, reasons=signs if proven else (), unproven=() if proven else signs)
 
 
-def _chance(look: FeatureLook, column: Floats, groups: _Groups) -> float:
+def _chance(look: FeatureLook, column: Floats, groups: _MixedGroups) -> float:
     """Bound the probability that the right candidates, drawn by lot within each group, give one sign as strong."""
     pairs = (groups.rights * (groups.sizes - groups.rights)).astype(np.float64)
     away = abs(look.auc - 0.5) * pairs.sum()
-    holders = np.add.reduceat((column == look.value).astype(np.int64), groups.starts)
-    rights_with = np.add.reduceat((groups.right & (column == look.value)).astype(np.int64), groups.starts)
+    has_value = column == look.value
+    holders, rights_with = groups.counts(has_value), groups.counts(groups.right & has_value)
     # the right candidates are among those with the value, or the other way round: told by how many there are
     nested = (holders > 0) & (rights_with == np.minimum(holders, groups.rights))
-    likely = groups.nested_by_chance(holders)
     enough = _MOST * groups.right.sum()
     # every value that is common enough to be remarkable could have been the one
     rivals = int((np.unique(column, return_counts=True)[1] >= enough).sum())
+    by_value = _at_least(float(nested.mean()), groups.nested_by_chance(holders), len(groups))
     signs = (
         2 * _at_least(look.perfect, look.by_chance, len(groups)),
         2 * math.exp(-2 * away**2 / float(pairs @ pairs)),  # Hoeffding: each group's pairs won are within 0 and all
-        rivals * _at_least(float(nested.mean()), likely, len(groups)) if holders.sum() >= enough else 1.0,
+        rivals * by_value if holders.sum() >= enough else 1.0,
     )
     return min(1.0, _SIGNS * min(signs))
 
@@ -262,8 +248,8 @@ def _reasons(look: FeatureLook, levels: dict[str, float]) -> Iterator[str]:
         yield f"{shares}, {look.value_wrong:.1%} of the wrong ones"
 
 
-def _auc(column: Floats, groups: _Groups) -> float:
-    """Pairs in the right order, from rank sums: a right candidate's mean rank tells how many stand below it."""
+def _auc(column: Floats, groups: _MixedGroups) -> float:
+    """Pairs in the right order, from rank sums: a right candidate's mean rank tells how many are below it."""
     by_value = np.lexsort((column, groups.codes))
     values, codes = column[by_value], groups.codes[by_value]
     new = np.concatenate([[True], (values[1:] != values[:-1]) | (codes[1:] != codes[:-1])])
@@ -284,12 +270,10 @@ def trained_on(samples: Samples, training: Samples) -> list[str]:
     >>> trained_on(as_samples(rows[:2]), as_samples(rows[2:])), trained_on(as_samples(rows), as_samples(rows))
     (['a/0'], [])
     """
-    if samples.features is None or training.features is None:
-        msg = "groups are compared by their features, and the samples have none"
-        raise InputError(msg)
+    features, known_features = (taken.needed_features("a comparison of groups") for taken in (samples, training))
     ids = {group.query_id for group in training.groups}
-    known = set(_contents(training, training.features))
-    features = in_order(samples.features, samples.feature_names, training.feature_names, "the training data")
+    known = set(_contents(training, known_features))
+    features = in_order(features, samples.feature_names, training.feature_names, "the training data")
     found = zip(samples.groups, _contents(samples, features), strict=True)
     return [group.query_id for group, content in found if group.query_id not in ids and content in known]
 
@@ -298,5 +282,5 @@ def _contents(samples: Samples, features: Floats) -> Iterator[bytes]:
     """Yield the features and labels of each group, the same bytes for the same content."""
     table = np.column_stack([features, samples.labels]) + 0.0  # -0.0 becomes 0.0
     rows = table[np.lexsort((*table.T, samples.codes))]
-    for start, end in zip(samples.offsets.tolist(), samples.offsets[1:].tolist(), strict=False):
+    for start, end in samples.spans():
         yield rows[start:end].tobytes()

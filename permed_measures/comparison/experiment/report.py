@@ -45,7 +45,7 @@ def page(experiment: Experiment) -> Document:
         sections.append(Section("Notes on the input", [Lines(experiment.notes)], "notes"))
     systems = counted(len(experiment.systems), "system")
     told = f"{systems} on {counted(len(experiment.comparisons), 'data set')}, baseline {experiment.baseline}"
-    return Document(experiment.name, " · ".join(filter(None, [experiment.description, summary])), sections)
+    return Document(experiment.name, " · ".join(filter(None, [experiment.description, told])), sections)
 
 
 def _macro_table(experiment: Experiment) -> Table:
