@@ -11,8 +11,8 @@ import pytest
 from pytest import approx  # noqa: PT013  (reads well in sums)
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.serving import Latency, Request, RequestLog
-from permed_measures.serving.intervals import Estimated, of_mean, of_percentile, of_rate, of_share
+from permed_measures.inference.independent import Estimated, of_mean, of_percentile, of_rate, of_share
+from permed_measures.serving import Request, RequestLog
 from permed_measures.serving.periods import PeriodChange, PeriodReport
 
 HOUR = 1_767_600_000  # 2026-01-05 08:00 UTC
@@ -58,8 +58,8 @@ def test_two_periods():
     assert verdicts == dict.fromkeys(
         ("p50_ms", "p95_ms", "p99_ms", "offered_qps", "qps", "failure_share", "usd_per_query"), "higher"
     )
-    cost = report.changes[-1].difference
-    assert cost.value == approx(20 * 2 / 1e6)
+    cost = report.changes[-1].to_dict()
+    assert cost["difference"] == approx(20 * 2 / 1e6)
     same = PeriodChange(log(*old[::2]), log(*old[1::2]))
     assert {change.verdict for change in same.changes if change.name.endswith("_ms")} == {"not shown"}
     assert "requests count as independent" in str(same)
@@ -82,7 +82,7 @@ def binomial(count, share):
 
 @pytest.mark.parametrize(("count", "percent"), [(7, 50), (40, 50), (200, 95), (500, 99), (60, 5)])
 def test_ranks_of_a_percentile_are_those_of_the_binomial_distribution(count, percent):
-    found = of_percentile(Latency.of(range(1, count + 1)), percent)  # the value is the rank
+    found = of_percentile(range(1, count + 1), percent)  # the value is the rank
     chances = binomial(count, percent / 100)
     low = max((k for k in range(count + 1) if sum(chances[:k]) <= 0.025), default=0)
     high = min(k for k in range(1, count + 2) if sum(chances[:k]) >= 0.975)
@@ -102,5 +102,7 @@ def test_intervals_of_shares_rates_and_means():
     assert of_mean([1.0]) is None
     assert of_rate(5, None) is None
     assert of_share(0, 0) is None
-    assert of_percentile(Latency.of([]), 50) is None
+    assert of_percentile([], 50) is None
+    assert of_percentile([1.0, 2.0, 2.0] * 20, 50, known=30).high == math.inf
+    assert of_percentile(np.sort([3.0, 1.0, 2.5, 8.0]), 40).value == np.percentile([3.0, 1.0, 2.5, 8.0], 40)
     assert Estimated(1.0, 0.0, math.inf).minus(Estimated(0.0, 0.0, 0.0)).high == math.inf

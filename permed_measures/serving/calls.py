@@ -208,8 +208,7 @@ def is_factory(call: Any) -> bool:  # noqa: ANN401  (anything)
 
 def _callable(found: Any) -> Callable[..., Any]:  # noqa: ANN401  (checked here)
     if not callable(found):
-        msg = f"{found!r} cannot be called; give a function, a method or an object with __call__"
-        raise ParamError(msg)
+        raise ParamError(f"{found!r} cannot be called; give a function, a method or an object with __call__")
     called: Callable[..., Any] = found
     return called
 

@@ -40,8 +40,7 @@ def as_queries(source: Any) -> dict[str, str]:  # noqa: ANN401  (a path or a map
         raise InputError(msg)
     for query_id, text in source.items():
         if not isinstance(query_id, str) or not query_id or not isinstance(text, str):
-            msg = f"queries: {query_id!r}: {text!r} is not a query id and a text"
-            raise InputError(msg)
+            raise InputError(f"queries: {query_id!r}: {text!r} is not a query id and a text")
     return dict(source)
 
 
@@ -71,12 +70,10 @@ def _read(path: str | PathLike[str], read: Callable[[Mapping[str, Any]], Any]) -
 
     def add(record: Any) -> None:  # noqa: ANN401  (checked here)
         if not isinstance(record, dict) or QUERY_ID not in record:
-            msg = f"a line is a JSON object with the key {QUERY_ID!r}"
-            raise ValueError(msg)
+            raise ValueError(f"a line is a JSON object with the key {QUERY_ID!r}")
         query_id = as_id(record[QUERY_ID], QUERY_ID)
         if query_id in found:
-            msg = f"query {query_id!r} occurs in the file before"
-            raise ValueError(msg)
+            raise ValueError(f"query {query_id!r} occurs in the file before")
         found[query_id] = read(record)
 
     for _ in json_lines(source, add):
@@ -102,8 +99,7 @@ def _candidate_line(record: Mapping[str, Any]) -> list[Candidate]:
 def _key(record: Mapping[str, Any], keys: Sequence[str]) -> str:
     key = next((key for key in keys if key in record), None)
     if key is None:
-        msg = f"none of the keys {', '.join(map(repr, keys))}; there are {', '.join(map(repr, record))}"
-        raise ValueError(msg)
+        raise ValueError(f"none of the keys {', '.join(map(repr, keys))}; there are {', '.join(map(repr, record))}")
     return key
 
 
@@ -115,8 +111,7 @@ def _candidates(listed: Any) -> list[Candidate]:  # noqa: ANN401  (checked here)
     ids = [candidate.doc_id for candidate in made]
     if len(set(ids)) != len(ids):
         again = next(doc_id for place, doc_id in enumerate(ids) if doc_id in ids[:place])
-        msg = f"document {again!r} stands twice in the list"
-        raise ValueError(msg)
+        raise ValueError(f"document {again!r} stands twice in the list")
     return made
 
 
@@ -131,11 +126,9 @@ def _candidate(item: Any) -> Candidate:  # noqa: ANN401  (checked here)
         doc_id, text = as_id(item[0], "document id"), item[1]
         record = {"doc_id": doc_id, "text": text}
     else:
-        msg = f"{item!r} is not a candidate; one is an object with {DOC_IDS[0]!r} and 'text'"
-        raise ValueError(msg)
+        raise ValueError(f"{item!r} is not a candidate; one is an object with {DOC_IDS[0]!r} and 'text'")
     if text is not None and not isinstance(text, str):
-        msg = f"document {doc_id!r}: the text is a {type(text).__name__}"
-        raise ValueError(msg)
+        raise ValueError(f"document {doc_id!r}: the text is a {type(text).__name__}")
     return Candidate(doc_id, text, record)
 
 
@@ -161,12 +154,10 @@ def read_answer(
         _check_ids(list(answer), ids)
         return {doc_id: _score(score, doc_id) for doc_id, score in answer.items()}
     if not isinstance(answer, Sequence) or isinstance(answer, (str, bytes)):
-        msg = f"the answer is a {type(answer).__name__}; a list of scores or of documents is expected"
-        raise InputError(msg)
+        raise InputError(f"the answer is a {type(answer).__name__}; a list of scores or of documents is expected")
     if all(_is_number(item) for item in answer) and (answer or not ids):
         if len(answer) != len(ids):
-            msg = f"{len(answer)} scores for {len(ids)} candidates; one for each is expected"
-            raise InputError(msg)
+            raise InputError(f"{len(answer)} scores for {len(ids)} candidates; one for each is expected")
         return {doc_id: _score(score, doc_id) for doc_id, score in zip(ids, answer, strict=True)}
     ordered = [_doc_id(item, ids) for item in answer]
     _check_ids(ordered, ids)
@@ -199,11 +190,9 @@ def _score(score: Any, doc_id: str) -> float:  # noqa: ANN401  (checked here)
         found = None
     if found is None:
         shown = "beyond 1.8e308" if isinstance(score, int) else repr(score)
-        msg = f"document {doc_id!r}: the score {shown} is not a number"
-        raise InputError(msg)
+        raise InputError(f"document {doc_id!r}: the score {shown} is not a number")
     if math.isnan(found):
-        msg = f"document {doc_id!r}: the score is NaN"
-        raise InputError(msg)
+        raise InputError(f"document {doc_id!r}: the score is NaN")
     return found
 
 
@@ -221,14 +210,12 @@ def _doc_id(item: Any, ids: Sequence[str]) -> Any:  # noqa: ANN401  (checked by 
             return _at(getattr(item, name), ids)
     if isinstance(item, Sequence) and len(item) == _PAIR:
         return item[0] if isinstance(item[0], str) else _at(item[0], ids)
-    msg = f"{item!r} in the answer is neither a score nor a document"
-    raise InputError(msg)
+    raise InputError(f"{item!r} in the answer is neither a score nor a document")
 
 
 def _at(place: Any, ids: Sequence[str]) -> str:  # noqa: ANN401  (checked here)
     if isinstance(place, bool) or not hasattr(place, "__index__") or not 0 <= int(place) < len(ids):
-        msg = f"the index {place!r} is not one of 0 to {len(ids) - 1}"
-        raise InputError(msg)
+        raise InputError(f"the index {place!r} is not one of 0 to {len(ids) - 1}")
     return ids[int(place)]
 
 
@@ -237,9 +224,7 @@ def _check_ids(given: Sequence[Any], ids: Sequence[str]) -> None:
     seen = set()
     for doc_id in given:
         if doc_id not in known:
-            msg = f"the answer holds {doc_id!r}, which is no candidate of this query"
-            raise InputError(msg)
+            raise InputError(f"the answer holds {doc_id!r}, which is no candidate of this query")
         if doc_id in seen:
-            msg = f"the answer holds {doc_id!r} twice"
-            raise InputError(msg)
+            raise InputError(f"the answer holds {doc_id!r} twice")
         seen.add(doc_id)

@@ -134,6 +134,5 @@ def _pair(found: list[float | None]) -> tuple[float, float] | None:
 
 def _at_least_zero(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-        msg = f"{name}={value!r} is not allowed; give a number >= 0"
-        raise ParamError(msg)
+        raise ParamError(f"{name}={value!r} is not allowed; give a number >= 0")
     return value

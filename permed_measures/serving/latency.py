@@ -58,8 +58,7 @@ class Latency:
 
     def __post_init__(self) -> None:
         if self.sizes and len(self.sizes) != len(self.samples_ms):
-            msg = f"{len(self.samples_ms)} samples, but {len(self.sizes)} sizes"
-            raise ParamError(msg)
+            raise ParamError(f"{len(self.samples_ms)} samples, but {len(self.sizes)} sizes")
         if not np.all(np.isfinite(self.samples_ms)) or np.any(self.samples_ms < 0):
             msg = "a latency is a finite number >= 0"
             raise ParamError(msg)

@@ -21,6 +21,7 @@ from permed_measures.serving.log_fields import NANO, Fields, Request, RequestRea
 _OTLP = ("resourceSpans.scopeSpans.spans", "resource_spans.scope_spans.spans")
 _NO_NAME = re.compile(r'^\d|[\[\]"]')
 """What a log line of text has, and no name of a column."""
+_AS_JSON = "let the server write one JSON object a line (nginx: log_format … escape=json)"
 
 
 @dataclass(frozen=True)
@@ -33,22 +34,17 @@ class RequestLog:
     @cached_property
     def latency(self) -> Latency:
         """Latency of the requests that were answered; the others are counted as failures."""
-        good = [request for request in self.requests if request.failure is None and request.latency_ms is not None]
+        good = [(request.latency_ms or 0.0, request.size) for request in self.requests if request.failure is None]
         failed = tuple(Failed(*request.failure, request.size) for request in self.requests if request.failure)
-        return Latency.of(
-            (request.latency_ms or 0.0 for request in good),
-            [request.size for request in good],
-            failures=Failures(failed),
-        )
+        return Latency.of((ms for ms, _ in good), (size for _, size in good), failures=Failures(failed))
 
     @cached_property
     def span_s(self) -> tuple[float, float] | None:
         """The first start and the last end; None where a request has no start."""
-        if any(request.start_s is None for request in self.requests):
+        starts = [request.start_s for request in self.requests if request.start_s is not None]
+        if len(starts) < len(self.requests):
             return None
-        starts = [request.start_s or 0.0 for request in self.requests]
-        ends = [s + (r.latency_ms or 0.0) / 1000 for s, r in zip(starts, self.requests, strict=True)]
-        return min(starts), max(ends)
+        return min(starts), max(s + (r.latency_ms or 0.0) / 1000 for s, r in zip(starts, self.requests, strict=True))
 
     @property
     def elapsed_s(self) -> float | None:
@@ -65,7 +61,7 @@ class RequestLog:
         """The tokens of the requests that tell them."""
         return [request.tokens for request in self.requests if request.tokens is not None]
 
-    @cached_property
+    @property
     def tokens_per_request(self) -> float | None:
         """Mean number of tokens of the requests that tell it."""
         return math.fsum(self.tokens) / len(self.tokens) if self.tokens else None
@@ -98,8 +94,9 @@ def read_log(
     source = Source(path)
     chosen = fields or Fields()
     records = Records(source, format or chosen.format)
-    if records.form == "csv":
-        _check_header(source)
+    first = source.head().partition(b"\n")[0].decode(errors="replace")
+    if records.form == "csv" and _NO_NAME.search(first):
+        raise source.error(f"no CSV with a header, nor JSON, nor parquet: {shown(first)}; {_AS_JSON}", 1)
     reader = RequestReader(chosen)
     requests = []
     names: Counter[str] = Counter()
@@ -124,33 +121,18 @@ def read_log(
     return RequestLog(source.path, tuple(requests))
 
 
-def _check_header(source: Source) -> None:
-    first = source.head().partition(b"\n")[0]
-    if _NO_NAME.search(first.decode(errors="replace")):
-        msg = (
-            f"no CSV with a header, nor JSON, nor parquet: {shown(first)}; let the server write one JSON object a line "
-            "(nginx: log_format … escape=json)"
-        )
-        raise source.error(msg, 1)
-
-
 def _inside(row: Mapping[str, Any], path: str | None) -> Iterator[Mapping[str, Any]]:
     """Yield the records within what a file holds: OTLP wraps spans in resources and scopes, Jaeger in traces."""
     wrapped = path or next((known for known in _OTLP if isinstance(row.get(known.partition(".")[0]), list)), None)
     found: list[Any] = [row]
     for part in wrapped.split(".") if wrapped else ():
-        inside: list[Any] = []
-        for record in found:
-            listed = record.get(part, []) if isinstance(record, dict) else record
-            if not isinstance(listed, list):
-                msg = f"{part!r} is not a list" if isinstance(record, dict) else f"no object that holds {part!r}"
-                raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line)
-            inside += listed
-        found = inside
+        lists = [record.get(part, []) if isinstance(record, dict) else None for record in found]
+        if not all(isinstance(listed, list) for listed in lists):
+            raise ValueError(f"{part!r} is not a list")
+        found = [record for listed in lists for record in listed or ()]
     for record in found:
         if not isinstance(record, dict):
-            msg = f"a JSON {type(record).__name__}, a request is an object"
-            raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line)
+            raise ValueError(f"a JSON {type(record).__name__}, a request is an object")  # noqa: TRY004  (as above)
         yield record
 
 

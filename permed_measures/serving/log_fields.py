@@ -6,21 +6,21 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.profiles import read_toml
 
 UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 """Milliseconds in one unit."""
-
-DURATIONS = ("duration", "latency", "elapsed", "response_time", "request_time")
 DOCUMENTED_UNITS = {"request_time": "s"}
 """Fields that a server writes by itself, with the unit of its manual (nginx, ngx_http_log_module)."""
+
+DURATIONS = ("duration", "latency", "elapsed", "response_time", "request_time")
 STARTS = ("start", "start_time", "started_at", "timestamp", "@timestamp", "time", "ts")
 ENDS = ("end", "end_time", "ended_at", "finished_at", "time_iso8601", "msec", "time_local")
 """The last three are nginx's, which writes its log when a request is over."""
@@ -29,27 +29,25 @@ TOKENS = ("tokens", "total_tokens", "num_tokens")
 ERRORS = ("error", "exception", "error_type")
 STATUSES = ("status", "status_code", "http_status")
 NANO = ("start_time_unix_nano", "end_time_unix_nano"), ("startTimeUnixNano", "endTimeUnixNano")
-_NO_ERROR = {"", "0", "false", "none", "null", "nan", "ok"}
+_NO_ERROR = {"", "0", "false", "none", "null", "nan", "ok", "[]", "{}"}
 _BAD_STATUS = {"error", "failed", "failure", "timeout", "status_code_error"}
 _MAY_FAIL = frozenset((*ERRORS, *STATUSES, "success", "ok"))
-_OTEL_ERROR = 2
-_HTTP_ERROR = 400
+_OTEL_ERROR, _HTTP_ERROR = "2", 400
 _MOST = 2**53
 _NGINX_TIME = "%d/%b/%Y:%H:%M:%S %z"
 _LATEST_S = 1e11
 """Seconds since 1970 beyond which a number cannot be seconds: the year 5138."""
+_SUFFIX = re.compile(r"_(ns|us|ms|s)$")
 
 
-@dataclass(frozen=True)
-class Request:
-    """One line of a log. ``latency_ms`` is None only where the request failed."""
+class Request(NamedTuple):
+    """One line of a log. ``latency_ms`` is None only where the request failed; ``failure`` is type and message."""
 
     latency_ms: float | None
     start_s: float | None = None
     size: int | None = None
     tokens: float | None = None
     failure: tuple[str, str] | None = None
-    """Type and message."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Fields:
 
     A field within an object is written with dots (``data.tags.status``); a list of ``{"key": …, "value": …}`` is an
     object too. ``records`` says where the requests are within what the file holds, ``where`` which of them to read,
-    ``name`` what ``span`` is compared with; ``ok`` are the values of ``failure``, with ``?`` and ``*``, that are none.
+    ``name`` what ``span`` is compared with; ``failure_ok`` are values of ``failure`` that are none (``?``, ``*``).
     """
 
     duration: str | None = None
@@ -71,61 +69,36 @@ class Fields:
     tokens: str | None = None
     name: str | None = None
     failure: str | None = None
-    ok: tuple[str, ...] = ()
+    failure_ok: Sequence[str] = ()
     records: str | None = None
-    where: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, Any] = field(default_factory=dict)
     format: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("duration_unit", "start_unit", "end_unit"):
-            unit = getattr(self, name)
-            if unit is not None and unit not in UNITS_MS:
-                raise ParamError(f"{name}={unit!r} is not allowed.{did_you_mean(str(unit), UNITS_MS)}")
+        for name, value in vars(self).items():
+            kind = dict if name == "where" else (list, tuple) if name == "failure_ok" else str
+            if value is not None and not isinstance(value, kind):
+                raise ParamError(f"{name}={value!r} is not allowed; another type is expected")
+            if value is not None and name.endswith("_unit") and value not in UNITS_MS:
+                raise ParamError(f"{name}={value!r} is not allowed.{did_you_mean(str(value), UNITS_MS)}")
 
     @classmethod
     def of_file(cls, path: str | Path) -> Fields:
         """Read a log format: TOML, each field as ``duration = { field = "data.value", unit = "ms" }``."""
-        table = read_toml(path, "the log format")
         given: dict[str, Any] = {}
+        for key, found in read_toml(path, "the log format").items():
+            parts = found if isinstance(found, dict) and key != "where" else {"field": found}
+            given |= {key if part == "field" else f"{key}_{part}": value for part, value in parts.items()}
+        known = [known.name for known in fields(cls)]
+        for key in set(given) - set(known):
+            raise InputError(f"no key {key!r}.{did_you_mean(key, known)}", path=path)
+        if not {"duration", "end"} & set(given):
+            msg = 'a log format needs duration = { field = "…", unit = "ms" }, or a start and an end'
+            raise InputError(msg, path=path)
         try:
-            for key, found in table.items():
-                if key in ("format", "records"):
-                    given[key] = _typed(key, found, str)
-                elif key == "where":
-                    given[key] = {name: str(value) for name, value in _typed(key, found, dict).items()}
-                else:
-                    given |= _one_field(key, _typed(key, found, dict))
-            if not {"duration", "end"} & set(given):
-                msg = 'a log format needs duration = { field = "…", unit = "ms" }, or a start and an end'
-                raise ParamError(msg)  # noqa: TRY301  (one place adds the file)
             return cls(**given)
         except ParamError as error:
             raise InputError(str(error), path=path) from error
-
-
-_PARTS = {"duration": ("unit",), "start": ("unit",), "end": ("unit",), "failure": ("ok",), "size": (), "tokens": ()}
-_PARTS["name"] = ()
-
-
-def _typed(key: str, found: Any, kind: type) -> Any:  # noqa: ANN401  (TOML's, checked here)
-    if not isinstance(found, kind):
-        raise ParamError(f"{key} = {found!r}: a {'text' if kind is str else 'table'} is expected")
-    return found
-
-
-def _one_field(key: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    if key not in _PARTS:
-        raise ParamError(f"no key {key!r}.{did_you_mean(key, [*_PARTS, 'format', 'records', 'where'])}")
-    allowed = ("field", *_PARTS[key])
-    for part in found:
-        if part not in allowed:
-            raise ParamError(f"{key} has no {part!r}.{did_you_mean(part, allowed)}")
-    made = {key: _typed(f"{key}.field", found.get("field"), str)}
-    if "unit" in found:
-        made[f"{key}_unit"] = _typed(f"{key}.unit", found["unit"], str)
-    if "ok" in found:
-        made["ok"] = tuple(map(str, _typed(f"{key}.ok", found["ok"], list)))
-    return made
 
 
 def find(record: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (whatever is there)
@@ -146,8 +119,8 @@ def find(record: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (whateve
 class RequestReader:
     """Reads one request; which fields to read is decided once per set of field names."""
 
-    def __init__(self, fields: Fields) -> None:
-        self._fields = fields
+    def __init__(self, chosen: Fields) -> None:
+        self._chosen = chosen
         self._plans: dict[tuple[str | bool, ...], _Plan] = {}
 
     def read(self, record: Mapping[str, Any]) -> Request:
@@ -166,51 +139,42 @@ class RequestReader:
         if latency_ms is None and failure is None:
             msg = "the request has no duration, and did not fail"
             raise ValueError(msg)
-        return Request(latency_ms, start_s, _size(flat, self._fields.size), _tokens(flat, self._fields.tokens), failure)
+        _, tokens = _number_in(flat, [self._chosen.tokens] if self._chosen.tokens else TOKENS)
+        return Request(latency_ms, start_s, _size(flat, self._chosen.size), tokens, failure)
 
     def _failure(self, flat: Mapping[str, Any]) -> tuple[str, str] | None:
-        name = self._fields.failure
+        name = self._chosen.failure
         if name is None:
             return None if _MAY_FAIL.isdisjoint(flat) else _failure(flat)
         found = find(flat, name)
-        if self._fields.ok:
-            shown = str(found).lower() if isinstance(found, bool) else str(found)
-            is_ok = any(fnmatchcase(shown, pattern) for pattern in self._fields.ok)
-            return None if is_ok else (f"{name} {shown}", f"{name} {shown}")
-        return _failure({"error": found}) or _failure({"status": found})
+        if not self._chosen.failure_ok:
+            return _failure({"error": found}) or _failure({"status": found})
+        shown = str(found).lower() if isinstance(found, bool) else str(found)
+        is_ok = any(fnmatchcase(shown, str(pattern)) for pattern in self._chosen.failure_ok)
+        return None if is_ok else (f"{name} {shown}",) * 2
 
     def _plan(self, keys: Sequence[str], *, needs_duration: bool) -> _Plan:
-        chosen = self._fields
+        chosen, there = self._chosen, f"there are {', '.join(map(repr, keys))}"
         for name in (chosen.duration, chosen.start, chosen.end):
             if name is not None and name not in keys and name.partition(".")[0] not in keys:
-                msg = f"no field {name!r}; there are {', '.join(map(repr, keys))}"
-                raise ValueError(msg)
-        if chosen.duration is None and chosen.end is None:
-            for start, end in NANO:
-                if start in keys and end in keys:
-                    return _Plan(start=start, end=end, nano=True)
-        duration = chosen.duration or self._duration(keys)
+                raise ValueError(f"no field {name!r}; {there}")
+        for start, end in NANO if chosen.duration is None and chosen.end is None else ():
+            if start in keys and end in keys:
+                return _Plan(start=start, end=end, nano=True)
+        named = [key for key in keys if _SUFFIX.sub("", _snake(key)) in DURATIONS]
+        if len(named) > 1 and chosen.duration is None:
+            raise ValueError(f"several durations: {', '.join(map(repr, named))}; say which one to read")
+        duration = chosen.duration or next(iter(named), None)
         start_key, end_key = chosen.start or _timed_key(keys, STARTS), chosen.end or _timed_key(keys, ENDS)
         if needs_duration and duration is None and (start_key is None or end_key is None):
-            msg = (
-                f"no duration: give a field such as duration_ms or latency_s, or a start and an end; there are "
-                f"{', '.join(map(repr, keys))}"
+            raise ValueError(
+                f"no duration: give a field such as duration_ms or latency_s, or a start and an end; {there}"
             )
-            raise ValueError(msg)
         unit = chosen.duration_unit or (None if duration is None else _unit(duration))
         return _Plan(duration, unit, start_key, chosen.start_unit, end_key, chosen.end_unit or chosen.start_unit)
 
-    @staticmethod
-    def _duration(keys: Sequence[str]) -> str | None:
-        found = [key for key in keys if _without_unit(key) in DURATIONS]
-        if len(found) > 1:
-            msg = f"several durations: {', '.join(map(repr, found))}; say which one to read"
-            raise ValueError(msg)
-        return found[0] if found else None
 
-
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """Which fields of a record tell its times."""
 
     duration: str | None = None
@@ -226,19 +190,20 @@ class _Plan:
         if self.nano:
             return _nano_times(record[self.start or ""], record[self.end or ""])
         start_s = None if self.start is None else _seconds(find(record, self.start), self.start, self.start_unit)
+        latency_ms = None
         if self.duration is not None:
             latency_ms = _duration_ms(find(record, self.duration), self.duration, self.unit)
-            if start_s is None and self.end is not None and latency_ms is not None:
-                end_s = _seconds(find(record, self.end), self.end, self.end_unit)
-                start_s = None if end_s is None else end_s - latency_ms / 1000
-            return start_s, latency_ms
-        end_s = None if self.end is None else _seconds(find(record, self.end), self.end, self.end_unit)
-        if start_s is None or end_s is None:
-            return start_s, None
-        return start_s, _duration_ms(end_s - start_s, f"{self.end} - {self.start}", "s")
+        if self.end is not None and (start_s is None or self.duration is None):
+            end_s = _seconds(find(record, self.end), self.end, self.end_unit)
+            if self.duration is None and None not in (start_s, end_s):
+                latency_ms = _duration_ms((end_s or 0.0) - (start_s or 0.0), f"{self.end} - {self.start}", "s")
+            elif end_s is not None and latency_ms is not None:
+                start_s = end_s - latency_ms / 1000
+        return start_s, latency_ms
 
 
-_SUFFIX = re.compile(r"_(ns|us|ms|s)$")
+def _snake(key: str) -> str:
+    return key if key.islower() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
 
 
 def _unit(key: str) -> str | None:
@@ -246,29 +211,19 @@ def _unit(key: str) -> str | None:
     return match[1] if match else DOCUMENTED_UNITS.get(key)
 
 
-def _without_unit(key: str) -> str:
-    return _SUFFIX.sub("", _snake(key))
-
-
-def _snake(key: str) -> str:
-    return key if key.islower() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-
-
 def _timed_key(keys: Sequence[str], known: Sequence[str]) -> str | None:
-    return next((key for name in known for key in keys if _without_unit(key) == name), None)
+    return next((key for name in known for key in keys if _SUFFIX.sub("", _snake(key)) == name), None)
 
 
 def _nano_times(start: Any, end: Any) -> tuple[float, float]:  # noqa: ANN401  (int, or int as text, as OTLP writes it)
-    msg = f"start {start!r} and end {end!r} are not whole nanoseconds"
-    if "_" in msg:  # 1_0 is 10 to Python
-        raise ValueError(msg)
     try:
+        if "_" in f"{start}{end}":  # 1_0 is 10 to Python
+            raise ValueError  # noqa: TRY301  (one message)
         start_ns, end_ns = int(start), int(end)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(msg) from None
+        raise ValueError(f"start {start!r} and end {end!r} are not whole nanoseconds") from None
     if not max(abs(start_ns), abs(end_ns)) < _LATEST_S * 1e9:
-        msg = f"start {start!r:.40} and end {end!r:.40} cannot be nanoseconds since 1970"
-        raise ValueError(msg)
+        raise ValueError(f"start {start!r:.40} and end {end!r:.40} cannot be nanoseconds since 1970")
     # subtracted as integers: a float has no room for the nanoseconds of a date
     return start_ns / 1e9, _duration_ms(end_ns - start_ns, "end - start", "ns") or 0.0
 
@@ -277,15 +232,11 @@ def _duration_ms(value: Any, name: str, unit: str | None) -> float | None:  # no
     if isinstance(value, timedelta):  # an interval of parquet has its unit
         value, unit = value.total_seconds(), "s"
     if unit is None:
-        msg = f"the unit of {name!r} is not known; name it {name}_ms (or _s, _us, _ns), or give the unit"
-        raise ValueError(msg)
+        raise ValueError(f"the unit of {name!r} is not known; name it {name}_ms (or _s, _us, _ns), or give the unit")
     number = _number(value, name)
-    if number is None:
-        return None
-    if not 0 <= number < math.inf:
-        msg = f"{name} is {number:g}; a duration is a finite number >= 0"
-        raise ValueError(msg)
-    return number * UNITS_MS[unit]
+    if number is not None and not 0 <= number < math.inf:
+        raise ValueError(f"{name} is {number:g}; a duration is a finite number >= 0")
+    return None if number is None else number * UNITS_MS[unit]
 
 
 def _number(value: Any, name: str) -> float | None:  # noqa: ANN401  (checked here)
@@ -293,19 +244,14 @@ def _number(value: Any, name: str) -> float | None:  # noqa: ANN401  (checked he
         return value
     if value is None or value == "":
         return None
-    if isinstance(value, str) and "_" not in value:
-        try:
+    try:
+        if not isinstance(value, bool) and not (isinstance(value, str) and "_" in value):
             return float(value)
-        except ValueError:
-            pass
-    elif not isinstance(value, (bool, str)) and hasattr(value, "__float__"):
-        try:
-            return float(value)
-        except OverflowError:
-            msg = f"{name} is a number of more than 308 digits"
-            raise ValueError(msg) from None
-    msg = f"{name} is {value!r}, not a number"
-    raise ValueError(msg)
+    except OverflowError:
+        raise ValueError(f"{name} is a number of more than 308 digits") from None
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{name} is {value!r}, not a number")
 
 
 def _seconds(value: Any, name: str, unit: str | None) -> float | None:  # noqa: ANN401  (checked here)
@@ -313,57 +259,44 @@ def _seconds(value: Any, name: str, unit: str | None) -> float | None:  # noqa: 
     if isinstance(value, str) and not re.fullmatch(r"[-+.\deE]*", value):
         # Python 3.10 knows neither Z nor more than six digits of a second
         plain = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"[zZ]$", "+00:00", value))
-        try:
+        with suppress(ValueError):
             moment = datetime.fromisoformat(re.sub(r"\.(\d{1,5})(?=\D|$)", lambda m: f".{m[1]:<06}", plain))
-        except ValueError:
-            with suppress(ValueError):
-                return datetime.strptime(value, _NGINX_TIME).timestamp()  # noqa: DTZ007  (the format has %z)
-            msg = f"{name} is {value!r}, neither a number nor an ISO 8601 time"
-            raise ValueError(msg) from None
-        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+            return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+        with suppress(ValueError):
+            return datetime.strptime(value, _NGINX_TIME).timestamp()  # noqa: DTZ007  (the format has %z)
+        raise ValueError(f"{name} is {value!r}, neither a number nor an ISO 8601 time")
     number = _number(value, name)
-    if number is None:
-        return None
-    seconds = number * UNITS_MS[unit or _unit(name) or "s"] / 1000
-    if not abs(seconds) < _LATEST_S:
-        msg = f"{name} is {number:g}, which cannot be seconds since 1970; give its unit: ns, us or ms"
-        raise ValueError(msg)
+    seconds = None if number is None else number * UNITS_MS[unit or _unit(name) or "s"] / 1000
+    if seconds is not None and not abs(seconds) < _LATEST_S:
+        raise ValueError(f"{name} is {number:g}, which cannot be seconds since 1970; give its unit: ns, us or ms")
     return seconds
 
 
 def _attributes(attributes: Any) -> dict[str, Any]:  # noqa: ANN401  (checked here)
-    """OTLP writes attributes as [{"key": …, "value": {"intValue": …}}]; others as an object."""
+    """OTLP writes [{"key": …, "value": {"intValue": …}}], Jaeger the value without its type; others an object."""
     if isinstance(attributes, Mapping):
         return dict(attributes)
-    flat = {}
-    for attribute in attributes if isinstance(attributes, list) else []:
-        if isinstance(attribute, Mapping) and isinstance(attribute.get("value"), Mapping):
-            flat[str(attribute.get("key"))] = next(iter(attribute["value"].values()), None)
-        elif isinstance(attribute, Mapping):
-            flat[str(attribute.get("key"))] = attribute.get("value")
-    return flat
+    pairs = attributes if isinstance(attributes, list) else []
+    found = {str(pair.get("key")): pair.get("value") for pair in pairs if isinstance(pair, Mapping)}
+    return {key: next(iter(v.values()), None) if isinstance(v, Mapping) else v for key, v in found.items()}
 
 
 def _failure(record: Mapping[str, Any]) -> tuple[str, str] | None:
     for key in ERRORS:
         found = record.get(key)
-        if isinstance(found, (Mapping, list)) and not found:
+        if found is None or str(found).strip().lower() in _NO_ERROR:
             continue
         if isinstance(found, Mapping):
             return str(found.get("type", key)), str(found.get("message", dict(found)))
-        if found is not None and str(found).strip().lower() not in _NO_ERROR:
-            kind, colon, message = str(found).partition(":")
-            is_type = colon and re.fullmatch(r"[\w.]+", kind)
-            return (kind, message.strip()) if is_type else (key, str(found))
+        kind, colon, message = str(found).partition(":")
+        is_type = colon and re.fullmatch(r"[\w.]+", kind)
+        return (kind, message.strip()) if is_type else (key, str(found))
     for key in STATUSES:
-        found = record.get(key)
-        if found is None:
-            continue
-        message = ""
+        found, message = record.get(key), ""
         if isinstance(found, Mapping):  # OpenTelemetry: {"code": 2, "message": "…"}
             message = str(found.get("message", found.get("description", "")))
             found = found.get("code", found.get("status_code"))
-            is_bad = str(found) == str(_OTEL_ERROR) or str(found).lower() in _BAD_STATUS
+            is_bad = str(found) == _OTEL_ERROR or str(found).lower() in _BAD_STATUS
         else:
             is_bad = _is_bad_status(found)
         if is_bad:
@@ -382,25 +315,18 @@ def _is_bad_status(status: Any) -> bool:  # noqa: ANN401  (a number or a word)
         return str(status).lower() in _BAD_STATUS
 
 
-def _tokens(record: Mapping[str, Any], chosen: str | None) -> float | None:
-    return _number_in(record, (chosen,) if chosen else TOKENS)[1]
-
-
 def _number_in(record: Mapping[str, Any], names: Sequence[str]) -> tuple[str, float | None]:
     key, found = next(((name, found) for name in names if (found := find(record, name)) is not None), ("", None))
-    number = float(len(found)) if isinstance(found, list) and names != TOKENS else _number(found, key)
+    number = float(len(found)) if isinstance(found, list) and names is not TOKENS else _number(found, key)
     if number is not None and not 0 <= number < math.inf:
-        msg = f"{key} is {number:g}; a finite number >= 0 is expected"
-        raise ValueError(msg)
+        raise ValueError(f"{key} is {number:g}; a finite number >= 0 is expected")
     return key, number
 
 
 def _size(record: Mapping[str, Any], chosen: str | None) -> int | None:
-    key, number = _number_in(record, (chosen,) if chosen else SIZES)
+    key, number = _number_in(record, [chosen] if chosen else SIZES)
     if number is not None and not number.is_integer():
-        msg = f"{key} is {number:g}; a number of candidates is whole"
-        raise ValueError(msg)
+        raise ValueError(f"{key} is {number:g}; a number of candidates is whole")
     if number is not None and number > _MOST:
-        msg = f"{key} is {number:g}; a number of candidates is at most {_MOST:,}"
-        raise ValueError(msg)
+        raise ValueError(f"{key} is {number:g}; a number of candidates is at most {_MOST:,}")
     return None if number is None else int(number)

@@ -27,18 +27,13 @@ def _scale(samples: npt.NDArray[np.float64]) -> Scale:
     return Scale(0.0, high * 1.05 or 1.0, _LEFT, _WIDTH - _RIGHT)
 
 
-def _edges(scale: Scale) -> npt.NDArray[np.float64]:
-    """Return the borders of the bars, equally far apart on paper."""
-    spaced = np.geomspace if scale.is_log else np.linspace
-    return spaced(scale.low, scale.high, _BINS + 1)
-
-
 def histogram(name: str, latency: Latency, colour: int = 1) -> str:
     """Draw how many calls took how long, with P50, P95 and P99."""
     if not latency.answered:
         return ""
     scale = _scale(latency.samples_ms)
-    counts, edges = np.histogram(latency.samples_ms, bins=_edges(scale))
+    spaced = np.geomspace if scale.is_log else np.linspace  # bars are equally wide on paper
+    counts, edges = np.histogram(latency.samples_ms, bins=spaced(scale.low, scale.high, _BINS + 1))
     highest = int(counts.max())
     floor = _HEIGHT - _BOTTOM
     parts = _x_axis(scale)
@@ -76,9 +71,7 @@ def distribution(latencies: Mapping[str, Latency]) -> str:
     floor = _HEIGHT - _BOTTOM
     parts = _x_axis(scale)
     for share in (0, 25, 50, 75, 100):
-        y = floor - (floor - _TOP) * share / 100
-        parts.append(f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="tick end" x="{_LEFT - 6}" y="{y + 4:.1f}">{share}%</text>')
+        parts += _level_line(floor - (floor - _TOP) * share / 100, f"{share}%")
     for place, (name, latency) in enumerate(latencies.items(), 1):
         if not latency.answered:
             continue
@@ -94,29 +87,29 @@ def distribution(latencies: Mapping[str, Latency]) -> str:
     return picture(_WIDTH, _HEIGHT, parts, "share of the calls answered within a time", kind=_colour(1))
 
 
-def over_time(periods: Sequence[tuple[str, Latency]], percents: Mapping[str, float]) -> tuple[str, str] | None:
+def over_time(periods: Sequence[tuple[str, Latency]], percents: Sequence[int]) -> tuple[str, str] | None:
     """Draw percentiles by period, and name the curves; None for fewer than two periods with answers."""
     known = [(place, name, latency) for place, (name, latency) in enumerate(periods) if len(latency.ordered_ms)]
     if len(known) < 2:  # noqa: PLR2004  (a line has two ends)
         return None
-    found = {line: [latency.percentile(percent) for _, _, latency in known] for line, percent in percents.items()}
+    found = {f"P{percent}": [latency.percentile(percent) for _, _, latency in known] for percent in percents}
     across = Scale(0, len(periods) - 1, _LEFT, _WIDTH - _RIGHT)
     up = Scale(0.0, max(map(max, found.values())) * 1.05 or 1.0, _HEIGHT - _BOTTOM, _TOP)
-    parts = [f'<line class="zero" x1="{_LEFT}" y1="{up(0)}" x2="{_WIDTH - _RIGHT}" y2="{up(0)}"/>']
-    for tick in up.ticks():
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" y1="{up(tick):.1f}" x2="{_WIDTH - _RIGHT}" y2="{up(tick):.1f}"/>'
-        )
-        parts.append(f'<text class="tick end" x="{_LEFT - 6}" y="{up(tick) + 4:.1f}">{tick:g}</text>')
-    for place, name in ((0, known[0][1]), (len(periods) - 1, known[-1][1])):
-        kind = "tick end" if place else "level-name"
+    parts = [part for tick in up.ticks() for part in _level_line(up(tick), f"{tick:g}")]
+    for kind, (place, name, _) in (("level-name", known[0]), ("tick end", known[-1])):
         parts.append(f'<text class="{kind}" x="{across(place):.1f}" y="{_HEIGHT - 22}">{escape(name)}</text>')
     for number, (line, values) in enumerate(found.items(), 1):
         points = " ".join(f"{across(at):.1f},{up(value):.1f}" for (at, _, _), value in zip(known, values, strict=True))
-        parts.append(
-            f'<polyline class="curve {_colour(number)}" points="{points}"><title>{line} in ms</title></polyline>'
-        )
+        said = f"<title>{line} in ms</title>"
+        parts.append(f'<polyline class="curve {_colour(number)}" points="{points}">{said}</polyline>')
     return picture(_WIDTH, _HEIGHT, parts, "percentiles of latency in ms, by period"), legend(found)
+
+
+def _level_line(y: float, name: str) -> list[str]:
+    return [
+        f'<line class="grid" x1="{_LEFT}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>',
+        f'<text class="tick end" x="{_LEFT - 6}" y="{y + 4:.1f}">{name}</text>',
+    ]
 
 
 def legend(names: Iterable[str]) -> str:

@@ -72,8 +72,7 @@ class RerankEvaluator:
         given: str = "text",
     ) -> None:
         if given not in GIVEN:
-            msg = f"given={given!r} is not allowed; give one of {', '.join(map(repr, GIVEN))}"
-            raise ParamError(msg)
+            raise ParamError(f"given={given!r} is not allowed; give one of {', '.join(map(repr, GIVEN))}")
         self.profile = load_profile(profile)
         self.given = given
         self.queries = as_queries(queries)
@@ -109,8 +108,7 @@ class RerankEvaluator:
         """Evaluate several rerankers, one after the other, with the options of :meth:`evaluate`."""
         for name in costs or {}:
             if name not in rerankers:
-                msg = f"a cost for {name!r}, which is none of {', '.join(map(repr, rerankers))}"
-                raise ParamError(msg)
+                raise ParamError(f"a cost for {name!r}, which is none of {', '.join(map(repr, rerankers))}")
         made = [
             self.evaluate(reranker, name=name, cost=(costs or {}).get(name), **options)
             for name, reranker in rerankers.items()
@@ -251,8 +249,7 @@ class RerankEvaluator:
         """Return the places of the queries that have so many candidates."""
         places = [p for p, query_id in enumerate(self.query_ids) if len(self.candidates[query_id]) >= size]
         if not places:
-            msg = f"sizes: no query has {size} candidates"
-            raise ParamError(msg)
+            raise ParamError(f"sizes: no query has {size} candidates")
         return places
 
     def _check(self, judged: Mapping[str, Any]) -> None:
@@ -261,8 +258,7 @@ class RerankEvaluator:
             msg = f"none of the {len(self.queries)} queries is among the {len(judged)} of the qrels; {lacks}"
             raise InputError(msg)
         if not self.query_ids:
-            msg = f"none of the {len(self.queries)} queries has candidates; {lacks}"
-            raise InputError(msg)
+            raise InputError(f"none of the {len(self.queries)} queries has candidates; {lacks}")
         for query_id in self.query_ids if self.given == "text" else ():
             without = next((c for c in self.candidates[query_id] if c.text is None), None)
             if without is not None:
