@@ -6,23 +6,20 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import TimeoutError as FuturesTimeoutError
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from permed_measures.errors import ParamError
 from permed_measures.serving.failures import NOT_FINISHED
 
 Clock = Callable[[], float]
 """Returns seconds that never run backwards; ``time.perf_counter`` is the default everywhere."""
-
 Prepare = Callable[[Any], tuple[Any, ...]]
 """Makes the arguments of a call from an input, before the clock runs."""
 
 TIMEOUT_S = 30.0
-CallerT = TypeVar("CallerT", bound="Caller")
 _LOOP_END_S = 2.0
 
 
@@ -63,16 +60,14 @@ class Caller:
         timeout_s: float | None = TIMEOUT_S,
     ) -> None:
         if timeout_s is not None and not 0 < timeout_s < threading.TIMEOUT_MAX:
-            msg = f"timeout_s={timeout_s!r} is not allowed; give a number of seconds > 0, or None for no limit"
-            raise ParamError(msg)
+            raise ParamError(f"timeout_s={timeout_s!r} is not allowed; give seconds > 0, or None for no limit")
         self.timeout_s = timeout_s
         self._factory = call if is_factory(call) else None
         self._call = _callable(call)
-        self._prepare = prepare or _alone
+        self._prepare = prepare or (lambda value: (value,))
         self._clock = clock
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
         self._held = ExitStack()
 
     @property
@@ -81,7 +76,7 @@ class Caller:
         called = getattr(self._call, "__call__", None)  # noqa: B004  (whether it is async is the question)
         return inspect.iscoroutinefunction(self._call) or inspect.iscoroutinefunction(called)
 
-    def __enter__(self: CallerT) -> CallerT:  # noqa: PYI019  (typing.Self came with Python 3.11)
+    def __enter__(self) -> Caller:  # noqa: PYI034  (typing.Self came with Python 3.11)
         if self._factory is None:
             return self
         try:
@@ -89,26 +84,20 @@ class Caller:
             if inspect.isawaitable(made):
                 made = self._await(_awaited(made), self.timeout_s)
             if hasattr(made, "__aenter__"):
-                made = self._held_open(made)
+                made = self._entered(made)
             elif hasattr(made, "__enter__"):
                 made = self._held.enter_context(made)
             self._call = _callable(made)
-        except ParamError:
-            self._close()
-            raise
         except (Exception, SystemExit) as error:
-            self._close()
+            self._held.close()
+            if isinstance(error, ParamError):
+                raise
             name = getattr(self._factory, "__qualname__", repr(self._factory))
             raise ParamError(f"the factory {name} raised {type(error).__name__}: {error}") from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            self._held.close()
-        finally:
-            self._close()
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
 
     def __call__(self, value: Any) -> Timed:  # noqa: ANN401  (whatever the callable takes)
         """Call it once."""
@@ -145,49 +134,42 @@ class Caller:
             return Timed(start, self._clock(), error=error)
         return Timed(start, self._clock(), answer)
 
-    def _held_open(self, manager: Any) -> Any:  # noqa: ANN401  (an async context manager, and what it gives)
-        """Enter it, and leave it in the task that entered it."""
-        ready: Any = self._started().create_future()
-        leave = asyncio.Event()
+    def _entered(self, manager: Any) -> Any:  # noqa: ANN401  (an async context manager, and what it gives)
+        """Enter it, and leave it in the task that entered it, which waits in between."""
+        loop, ready, leave = self._started(), Future[Any](), asyncio.Event()
 
         async def hold() -> None:
-            async with manager as given:
-                ready.set_result(given)
-                await leave.wait()
+            try:
+                async with manager as given:
+                    ready.set_result(given)
+                    await leave.wait()
+            except Exception as error:
+                if ready.done():
+                    raise
+                ready.set_exception(error)
 
-        async def entered() -> Any:  # noqa: ANN401  (as above)
-            holding = asyncio.ensure_future(hold())
-            await asyncio.wait({holding, ready}, return_when=asyncio.FIRST_COMPLETED)
-            return (ready.result() if ready.done() else holding.result()), holding
+        holding = asyncio.run_coroutine_threadsafe(hold(), loop)
 
-        given, holding = self._await(entered(), self.timeout_s)
+        def left() -> None:
+            loop.call_soon_threadsafe(leave.set)
+            with suppress(Exception):  # a client that cannot be closed, or a loop that is blocked, is left behind
+                holding.result(2 * _LOOP_END_S)
 
-        async def left() -> None:
-            leave.set()
-            await asyncio.wait({holding}, timeout=_LOOP_END_S)
-
-        def leave_it() -> None:
-            with suppress(TimeoutError, FuturesTimeoutError):  # a loop that is blocked is left behind
-                self._await(left(), 2 * _LOOP_END_S)
-
-        self._held.callback(leave_it)
-        return given
+        self._held.callback(left)
+        return ready.result(self.timeout_s)
 
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name="timed calls", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=_run, args=(self._loop,), name="timed calls", daemon=True)
+                thread.start()
+                self._held.callback(thread.join, _LOOP_END_S)
+                self._held.callback(self._loop.call_soon_threadsafe, self._loop.stop)
             return self._loop
 
     def _await(self, coroutine: Coroutine[Any, Any, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401  (what it returns)
         return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result(limit_s)
-
-    def _close(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(_LOOP_END_S)
 
 
 def is_factory(call: Any) -> bool:  # noqa: ANN401  (anything)
@@ -211,10 +193,6 @@ def _callable(found: Any) -> Callable[..., Any]:  # noqa: ANN401  (checked here)
         raise ParamError(f"{found!r} cannot be called; give a function, a method or an object with __call__")
     called: Callable[..., Any] = found
     return called
-
-
-def _alone(value: Any) -> tuple[Any, ...]:  # noqa: ANN401  (whatever the callable takes)
-    return (value,)
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:  # noqa: ANN401  (whatever it gives)

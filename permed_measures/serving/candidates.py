@@ -9,7 +9,8 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError
-from permed_measures.files.json_text import as_id, json_lines
+from permed_measures.files.json_text import as_id, first_repeated
+from permed_measures.files.records import Records
 from permed_measures.files.source import Source
 from permed_measures.numbers import real
 
@@ -36,8 +37,8 @@ def as_queries(source: Any) -> dict[str, str]:  # noqa: ANN401  (a path or a map
     if isinstance(source, (str, PathLike)):
         return _read(source, _query)
     if not isinstance(source, Mapping):
-        msg = f"queries: {type(source).__name__} is not a shape we know; give {{query_id: text}} or a path"
-        raise InputError(msg)
+        shape = type(source).__name__
+        raise InputError(f"queries: {shape} is not a shape we know; give {{query_id: text}} or a path")
     for query_id, text in source.items():
         if not isinstance(query_id, str) or not query_id or not isinstance(text, str):
             raise InputError(f"queries: {query_id!r}: {text!r} is not a query id and a text")
@@ -51,10 +52,10 @@ def as_candidates(source: Any) -> dict[str, list[Candidate]]:  # noqa: ANN401  (
     from query ids to such lists, to lists of pairs (doc_id, text), or to ``{doc_id: text}``.
     """
     if isinstance(source, (str, PathLike)):
-        return _read(source, _candidate_line)
+        return _read(source, lambda record: _candidates(record[_key(record, LISTS)]))
     if not isinstance(source, Mapping):
-        msg = f"candidates: {type(source).__name__} is not a shape we know; give {{query_id: [candidate, …]}} or a path"
-        raise InputError(msg)
+        shape = type(source).__name__
+        raise InputError(f"candidates: {shape} is not a shape we know; give {{query_id: [candidate, …]}} or a path")
     made = {}
     for query_id, listed in source.items():
         try:
@@ -65,35 +66,27 @@ def as_candidates(source: Any) -> dict[str, list[Candidate]]:  # noqa: ANN401  (
 
 
 def _read(path: str | PathLike[str], read: Callable[[Mapping[str, Any]], Any]) -> dict[str, Any]:
-    source = Source(path)
+    records = Records(Source(path), "jsonl")
     found: dict[str, Any] = {}
-
-    def add(record: Any) -> None:  # noqa: ANN401  (checked here)
-        if not isinstance(record, dict) or QUERY_ID not in record:
-            raise ValueError(f"a line is a JSON object with the key {QUERY_ID!r}")
-        query_id = as_id(record[QUERY_ID], QUERY_ID)
-        if query_id in found:
-            raise ValueError(f"query {query_id!r} occurs in the file before")
-        found[query_id] = read(record)
-
-    for _ in json_lines(source, add):
-        pass
+    for line, record in records:
+        try:
+            query_id = as_id(record[_key(record, (QUERY_ID,))], QUERY_ID)
+            if query_id in found:
+                raise ValueError(f"query {query_id!r} occurs in the file before")  # noqa: TRY301  (one place adds the line)
+            found[query_id] = read(record)
+        except ValueError as error:  # noqa: PERF203  (each line has its own message)
+            raise records.error(str(error), line) from None
     if not found:
         msg = "no query in the file"
-        raise source.error(msg)
+        raise records.source.error(msg)
     return found
 
 
 def _query(record: Mapping[str, Any]) -> str:
-    key = _key(record, TEXTS)
-    if not isinstance(record[key], str):
-        msg = f"{key!r} holds a JSON {type(record[key]).__name__}, not a text"
-        raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line)
-    return str(record[key])
-
-
-def _candidate_line(record: Mapping[str, Any]) -> list[Candidate]:
-    return _candidates(record[_key(record, LISTS)])
+    text = record[key := _key(record, TEXTS)]
+    if not isinstance(text, str):
+        raise ValueError(f"{key!r} holds a JSON {type(text).__name__}, not a text")  # noqa: TRY004  (the caller adds the line)
+    return text
 
 
 def _key(record: Mapping[str, Any], keys: Sequence[str]) -> str:
@@ -108,10 +101,9 @@ def _candidates(listed: Any) -> list[Candidate]:  # noqa: ANN401  (checked here)
         msg = "the candidates are a text, not a list"
         raise ValueError(msg)  # noqa: TRY004  (the caller adds the place)
     made = [_candidate(item) for item in listed]
-    ids = [candidate.doc_id for candidate in made]
-    if len(set(ids)) != len(ids):
-        again = next(doc_id for place, doc_id in enumerate(ids) if doc_id in ids[:place])
-        raise ValueError(f"document {again!r} stands twice in the list")
+    again = first_repeated(candidate.doc_id for candidate in made)
+    if again is not None:
+        raise ValueError(f"document {again!r} occurs twice in the list")
     return made
 
 
@@ -119,9 +111,7 @@ def _candidate(item: Any) -> Candidate:  # noqa: ANN401  (checked here)
     if isinstance(item, Candidate):
         return item
     if isinstance(item, Mapping):
-        doc_id = as_id(item[_key(item, DOC_IDS)], "document id")
-        text = item.get("text")
-        record = dict(item)
+        doc_id, text, record = as_id(item[_key(item, DOC_IDS)], "document id"), item.get("text"), dict(item)
     elif isinstance(item, Sequence) and not isinstance(item, (str, bytes)) and len(item) == _PAIR:
         doc_id, text = as_id(item[0], "document id"), item[1]
         record = {"doc_id": doc_id, "text": text}
@@ -188,11 +178,10 @@ def _score(score: Any, doc_id: str) -> float:  # noqa: ANN401  (checked here)
         found = real(score) if _is_number(score) else None
     except (ValueError, OverflowError):
         found = None
-    if found is None:
+    if found is None or math.isnan(found):
         shown = "beyond 1.8e308" if isinstance(score, int) else repr(score)
-        raise InputError(f"document {doc_id!r}: the score {shown} is not a number")
-    if math.isnan(found):
-        raise InputError(f"document {doc_id!r}: the score is NaN")
+        why = f"the score {shown} is not a number" if found is None else "the score is NaN"
+        raise InputError(f"document {doc_id!r}: {why}")
     return found
 
 
@@ -221,10 +210,9 @@ def _at(place: Any, ids: Sequence[str]) -> str:  # noqa: ANN401  (checked here)
 
 def _check_ids(given: Sequence[Any], ids: Sequence[str]) -> None:
     known = set(ids)
-    seen = set()
     for doc_id in given:
         if doc_id not in known:
             raise InputError(f"the answer holds {doc_id!r}, which is no candidate of this query")
-        if doc_id in seen:
-            raise InputError(f"the answer holds {doc_id!r} twice")
-        seen.add(doc_id)
+    again = first_repeated(given)
+    if again is not None:
+        raise InputError(f"the answer holds {again!r} twice")

@@ -24,7 +24,7 @@ LENGTHS: tuple[Length, ...] = get_args(Length)
 _SECONDS_AND_NAME = {"hour": (3600, "%Y-%m-%d %H:00"), "day": (86400, "%Y-%m-%d")}
 _PERCENTS = (50, 95, 99)
 _BASIS = (
-    "intervals (of order statistics, Wilson, Poisson score, t; of differences MOVER): 95% each, not corrected for their "
+    "intervals (order statistics, Wilson, Poisson score, t; of differences MOVER): 95% each, not corrected for their "
     "number; requests count as independent, which those of one burst or outage are not: then they are too narrow"
 )
 
@@ -139,7 +139,8 @@ class PeriodChange(Result):
         for log in (self.old, self.new):
             latency, elapsed_s = log.latency, log.elapsed_s
             found = {
-                f"p{percent}_ms": of_percentile(latency.ordered_ms, percent, latency.surely) for percent in _PERCENTS
+                f"p{percent}_ms": of_percentile(latency.ordered_ms.tolist(), percent, latency.surely)
+                for percent in _PERCENTS
             }
             found |= {"offered_qps": of_rate(latency.calls, elapsed_s), "qps": of_rate(latency.answered, elapsed_s)}
             found["failure_share"] = of_share(latency.failures.total, latency.calls)

@@ -13,7 +13,7 @@ from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
 from permed_measures.serving.failures import NOT_STARTED
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.workers import Call, Phase, Turn, at_least
+from permed_measures.serving.workers import Call, Phase, Turn, Turns, at_least
 
 T = TypeVar("T")
 
@@ -172,8 +172,8 @@ def calls_under_load(phase: Phase, plan: LoadPlan, seed: int = 0) -> list[Call]:
     return [*named.run(schedule, plan.threads), *schedule.never_started()]
 
 
-class _Schedule:
-    """Hands out the calls to make: which input, and when it is due."""
+class _Schedule(Turns):
+    """Hands out the calls to make: which input, and when it is due; one that failed is not made again."""
 
     def __init__(self, plan: LoadPlan, places: int, seed: int) -> None:
         self._places, self._due_s, self._started = places, plan.due_s(seed), 0
@@ -182,18 +182,13 @@ class _Schedule:
         self._longest_s = plan.duration_s + (0.0 if self._due_s is None else drain_s)
 
     def next(self, at_s: float) -> Turn | None:
-        """Return the next call; None when there is none, or it is too late to start one."""
         number = self._started
         if at_s >= self._longest_s or (self._total is not None and number >= self._total):
             return None
         self._started += 1
         return Turn(number % self._places, None if self._due_s is None else self._due_s[number])
 
-    def ended(self, turn: Turn, call: Call) -> None:
-        """Take nothing: a call that failed is not made again."""
-
     def share(self, at_s: float) -> float:
-        """Return which share of the time is over."""
         return at_s / self._longest_s
 
     def never_started(self) -> list[Call]:

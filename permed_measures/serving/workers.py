@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,20 +54,22 @@ class Turn(NamedTuple):
     attempt: int = 0
 
 
-class Turns(Protocol):
+class Turns:
     """Hands out the calls; its methods are called by one thread at a time."""
 
     def next(self, at_s: float) -> Turn | None:
         """Return the next call, so many seconds after the start; None when there is none."""
+        raise NotImplementedError
 
     def ended(self, turn: Turn, call: Call) -> None:
         """Take what came of it."""
 
     def share(self, at_s: float) -> float:
         """Return which share is done."""
+        raise NotImplementedError
 
 
-class Rounds:
+class _Rounds(Turns):
     """Every input ``repeats`` times, in rounds, so that a drift of the machine meets all of them; failed ones again."""
 
     def __init__(self, count: int, *, repeats: int = 1, retries: int = 0, warmup: int | None = None) -> None:
@@ -84,20 +86,15 @@ class Rounds:
 
     @property
     def given_up(self) -> bool:
-        """Whether so many calls in a row had no end that no more are made."""
         return self._silent >= GIVE_UP
 
     def next(self, at_s: float) -> Turn | None:  # noqa: ARG002  (time does not matter here)
-        """Return the next call."""
         if self.given_up:
             return None
-        if self._again:
-            return self._again.pop()
-        place = next(self._places, None)
-        return None if place is None else Turn(place)
+        place = -1 if self._again else next(self._places, None)
+        return None if place is None else self._again.pop() if self._again else Turn(place)
 
     def ended(self, turn: Turn, call: Call) -> None:
-        """Call again what failed."""
         self._silent = self._silent + 1 if call.censored else 0
         if call.failure is not None and turn.attempt < self._retries:
             self._again.append(Turn(turn.place, None, turn.attempt + 1))
@@ -105,13 +102,11 @@ class Rounds:
             self._done += 1
 
     def share(self, at_s: float) -> float:  # noqa: ARG002  (as above)
-        """Return which share is done."""
         return self._done / self._total
 
     def never_made(self) -> list[Call]:
-        """Return the calls that are left, as failures."""
-        said = f"{GIVE_UP} calls in a row had no end; no more were made"
-        return [Call(place, 0.0, 0.0, failure=(NOT_CALLED, said)) for place in self._places]
+        why = NOT_CALLED, f"{GIVE_UP} calls in a row had no end; no more were made"
+        return [Call(place, 0.0, 0.0, failure=why) for place in self._places]
 
 
 def at_least(name: str, number: int, low: int) -> int:
@@ -135,8 +130,8 @@ class Phase:
 
     def rounds(self, *, warmup: int, repeats: int, retries: int = 0) -> tuple[list[Call], list[Call], bool]:
         """Return the calls of the warm-up, those that count, and whether the rest was given up."""
-        rounds = Rounds(len(self.values), repeats=repeats, retries=retries)
-        warmed = replace(self, progress=False).run(Rounds(len(self.values), warmup=warmup))
+        rounds = _Rounds(len(self.values), repeats=repeats, retries=retries)
+        warmed = replace(self, progress=False).run(_Rounds(len(self.values), warmup=warmup))
         calls = self.run(rounds)
         return warmed, [*calls, *rounds.never_made()], rounds.given_up
 
