@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from permed_measures.errors import ParamError
-from permed_measures.serving.failures import NOT_FINISHED
+from permed_measures.serving.failures import NOT_FINISHED, CallError
 
 Clock = Callable[[], float]
 """Returns seconds that never run backwards; ``time.perf_counter`` is the default everywhere."""
@@ -21,15 +21,6 @@ Prepare = Callable[[Any], tuple[Any, ...]]
 
 TIMEOUT_S = 30.0
 _LOOP_END_S = 2.0
-
-
-class NotFinishedError(Exception):
-    """A call had no answer within its time, and was given up."""
-
-    failure_kind = NOT_FINISHED
-
-    def __init__(self, timeout_s: float | None) -> None:
-        super().__init__(f"no answer within {timeout_s:g} s")
 
 
 @dataclass(frozen=True)
@@ -75,6 +66,10 @@ class Caller:
         """Whether a call is a coroutine, which can be cancelled."""
         called = getattr(self._call, "__call__", None)  # noqa: B004  (whether it is async is the question)
         return inspect.iscoroutinefunction(self._call) or inspect.iscoroutinefunction(called)
+
+    def late(self) -> CallError:
+        """Return what a call that had no answer within its time has for an error."""
+        return CallError(NOT_FINISHED, f"no answer within {self.timeout_s:g} s")
 
     def __enter__(self) -> Caller:  # noqa: PYI034  (typing.Self came with Python 3.11)
         if self._factory is None:
@@ -124,7 +119,7 @@ class Caller:
         if task.done():
             return task.result()
         task.cancel()
-        return Timed(begun, self._clock(), error=NotFinishedError(self.timeout_s))
+        return Timed(begun, self._clock(), error=self.late())
 
     async def _timed(self, make: Callable[[], Awaitable[Any]]) -> Timed:
         start = self._clock()

@@ -55,12 +55,8 @@ class Cost:
 
     def to_dict(self, queries_per_day: float | None = None) -> dict[str, float]:
         """Return the numbers."""
-        numbers = {
-            "usd_per_million_tokens": self.usd_per_million_tokens,
-            "tokens_per_query": self.tokens,
-            "usd_per_query": self.usd_per_query,
-            "usd_per_million_queries": self.usd_per_million_queries,
-        }
+        numbers = {"usd_per_million_tokens": self.usd_per_million_tokens, "tokens_per_query": self.tokens}
+        numbers |= {"usd_per_query": self.usd_per_query, "usd_per_million_queries": self.usd_per_million_queries}
         if queries_per_day is not None:
             numbers |= {"queries_per_day": queries_per_day, "usd_per_day": self.usd_per_day(queries_per_day)}
         return numbers
@@ -75,9 +71,9 @@ class Roi:
     cost_usd_per_day: float
     roi: float | None
     """None where it costs nothing."""
-    improvement_interval: tuple[float, float] | None = None
-    """95%, from that of the measure's difference; None where it is not known."""
-    roi_interval: tuple[float, float] | None = None
+    improvement_interval: tuple[float, ...] = ()
+    """95%, from that of the measure's difference; empty where it is not known."""
+    roi_interval: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers."""
@@ -91,8 +87,8 @@ class Roi:
         )
 
 
-def _between(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" ({interval[0]:+.2%} to {interval[1]:+.2%})"
+def _between(interval: tuple[float, ...]) -> str:
+    return f" ({interval[0]:+.2%} to {interval[1]:+.2%})" if interval else ""
 
 
 def roi(  # noqa: PLR0913  (all that a return is made of)
@@ -120,16 +116,11 @@ def roi(  # noqa: PLR0913  (all that a return is made of)
         msg = "baseline=0 is not allowed: an improvement over 0 has no size"
         raise ParamError(msg)
     revenue, cost = queries_per_day * revenue_per_query, queries_per_day * usd_per_query
-    low, high = difference_interval or (None, None)
-    shares = [None if change is None else change / baseline for change in (reranked - baseline, low, high)]
-    returns = [None if share is None or not cost else (revenue * share - cost) / cost for share in shares]
-    improvement = shares[0] or 0.0
-    return Roi(improvement, revenue * improvement, cost, returns[0], _pair(shares), _pair(returns))
-
-
-def _pair(found: list[float | None]) -> tuple[float, float] | None:
-    _, low, high = found
-    return None if low is None or high is None else (low, high)
+    shares = [change / baseline for change in (reranked - baseline, *(difference_interval or ()))]
+    returns = [(revenue * share - cost) / cost for share in shares] if cost else []
+    return Roi(
+        shares[0], revenue * shares[0], cost, returns[0] if cost else None, tuple(shares[1:]), tuple(returns[1:])
+    )
 
 
 def _at_least_zero(name: str, value: float) -> float:

@@ -63,6 +63,14 @@ class Failures:
         return "; ".join(f"{f.count} × {f.kind}: {f.first_message}" for f in self.by_kind.values()) or "none"  # noqa: RUF001  (a times sign)
 
 
+class CallError(Exception):
+    """A failure that has a name of its own."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
 def one_line(message: str) -> str:
     """Make a message fit for a table: one line, no control characters, not endless."""
     line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(message.split()))
@@ -70,7 +78,8 @@ def one_line(message: str) -> str:
 
 
 def kind_of(error: BaseException) -> str:
-    """Return the name of an exception's type, with its module unless it is Python's own; or what it says it is."""
+    """Return the name of an exception's type, with its module unless it is Python's own."""
     kind = type(error)
-    named = getattr(error, "failure_kind", None)
-    return named or (kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}")
+    if isinstance(error, CallError):
+        return error.kind
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

@@ -251,7 +251,7 @@ class RerankReport(Result):
         shown.append(f"{cost.usd_per_million_queries:,.2f}")
         shown.append(NONE if per_day is None else f"{cost.usd_per_day(per_day):,.2f}")
         shown.append(NONE if gain is None else f"{gain.revenue_increase_usd_per_day:+,.2f}")
-        between = None if gain is None else gain.roi_interval
+        between = () if gain is None else gain.roi_interval
         shown += [percent(None if gain is None else gain.roi), " to ".join(map(percent, between)) if between else NONE]
         return [reranked.name, *shown]
 

@@ -18,7 +18,7 @@ from permed_measures.render.words import queries as counted
 from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
 from permed_measures.serving.candidates import Answer, as_candidates, as_queries, looks_like_places, read_answer
 from permed_measures.serving.cost import Cost
-from permed_measures.serving.failures import BAD_ANSWER
+from permed_measures.serving.failures import BAD_ANSWER, CallError
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.recorded import Answers, Recorded
 from permed_measures.serving.report import Reranked, RerankReport
@@ -29,12 +29,6 @@ from permed_measures.serving.workers import GIVE_UP, Phase
 
 Reranker = Callable[..., Any]
 GIVEN = ("text", "records")
-
-
-class BadAnswerError(InputError):
-    """An answer that makes no sense."""
-
-    failure_kind = BAD_ANSWER
 
 
 def _fresh(value: tuple[str, list[Any]]) -> tuple[str, list[Any]]:
@@ -243,7 +237,7 @@ class RerankEvaluator:
         try:
             return Answer(read_answer(answer, self.candidates[query_id]), looks_like_places(answer))
         except InputError as error:
-            raise BadAnswerError(f"query {query_id!r}: {error}") from None
+            raise CallError(BAD_ANSWER, f"query {query_id!r}: {error}") from None
 
     def _places_of(self, size: int) -> list[int]:
         """Return the places of the queries that have so many candidates."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from permed_measures.errors import ParamError
 from permed_measures.render.progress import progress as bar
-from permed_measures.serving.calls import Caller, Clock, NotFinishedError, Timed
-from permed_measures.serving.failures import NOT_CALLED, kind_of
+from permed_measures.serving.calls import Caller, Clock, Timed
+from permed_measures.serving.failures import NOT_CALLED, NOT_FINISHED, kind_of
 
 GIVE_UP = 5
 """So many calls in a row without an end, and no more are made."""
@@ -197,8 +197,7 @@ class _Workers:
         with self._lock:
             now = time.monotonic()
             for slot in [slot for slot in self._slots if slot.turn and now - slot.began >= self._limit_s]:
-                error = NotFinishedError(self._phase.caller.timeout_s)
-                self._take(slot, Timed(slot.start, self._phase.clock(), error=error))
+                self._take(slot, Timed(slot.start, self._phase.clock(), error=self._phase.caller.late()))
                 slot.left = True
                 self._slots.remove(slot)
                 self._add_thread()
@@ -247,7 +246,7 @@ class _Workers:
         at_s, error = timed.start - self._start, timed.error
         waited_ms = 0.0 if turn.due_s is None else (at_s - turn.due_s) * 1000
         failure = None if error is None else (kind_of(error), str(error) or repr(error))
-        is_late = isinstance(error, NotFinishedError)
+        is_late = failure is not None and failure[0] == NOT_FINISHED
         call = Call(turn.place, at_s, (timed.end - timed.start) * 1000, waited_ms, timed.answer, failure, is_late)
         self._calls.append(call)
         self._turns.ended(turn, call)
