@@ -17,7 +17,7 @@ from permed_measures.render.result import Result
 from permed_measures.serving.log import RequestLog
 from permed_measures.serving.log_fields import Request
 from permed_measures.serving.plots import over_time
-from permed_measures.serving.words import STYLE, least, milliseconds
+from permed_measures.serving.words import least, milliseconds
 
 Length = Literal["hour", "day"]
 LENGTHS: tuple[Length, ...] = get_args(Length)
@@ -99,7 +99,7 @@ class PeriodReport(Result):
             sections.append(Section("Over time", [plot], "over-time", on="page"))
         failed = [f"{p.name}: {p.log.latency.failures}" for p in self.periods if p.log.latency.failures.total]
         sections.append(Section("Failures", [Lines(failed)], "failures"))
-        return Document(f"Serving by {self.length}: {self.name}", f"{len(self.periods)} periods", sections, style=STYLE)
+        return Document(f"Serving by {self.length}: {self.name}", f"{len(self.periods)} periods", sections)
 
 
 class Change(NamedTuple):
@@ -181,4 +181,4 @@ class PeriodChange(Result):
         """Return the table and the notes."""
         said = f"{self.old.latency.calls:,} calls before, {self.new.latency.calls:,} now"
         sections = [Section("", [self.as_table()], "changes"), Section("Notes", [Lines(self.notes, "note: ")], "notes")]
-        return Document(f"Serving: {self.new.path.name} against {self.old.path.name}", said, sections, style=STYLE)
+        return Document(f"Serving: {self.new.path.name} against {self.old.path.name}", said, sections)

@@ -21,7 +21,7 @@ from permed_measures.serving.recorded import Answers, Recorded
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, LoadKey
-from permed_measures.serving.words import STYLE, least, milliseconds
+from permed_measures.serving.words import least, milliseconds
 
 _BASIS = (
     "percentiles are interpolated linearly between samples (numpy's default)",
@@ -283,7 +283,7 @@ def _document(
             drawn.append(Figure(plots.histogram(name, latency, colour), f"{name}: number of calls by latency"))
         sections.insert(1, Section("Latency", [figures(drawn)], "latency", on="page"))
     sections.append(Section("Definitions and notes", [Lines(lines)], "notes"))
-    return Document(title, summary, sections, style=STYLE)
+    return Document(title, summary, sections)
 
 
 def _latency_table(latencies: Mapping[str, Latency], title: str, what: str) -> Table:

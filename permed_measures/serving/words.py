@@ -7,15 +7,6 @@ import math
 from permed_measures.render.words import NONE
 from permed_measures.serving.latency import Latency
 
-STYLE = """
-.legend span { display: inline-block; margin-right: 14px; font-weight: 600; font-size: 13px; }
-svg .curve { fill: none; stroke: currentColor; stroke-width: 2; }
-svg .bar { fill: currentColor; opacity: .75; }
-svg .level { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-svg text.level-name { font-size: 11px; text-anchor: start; }
-svg text.end { text-anchor: end; }
-"""
-
 
 def milliseconds(value: float | None) -> str:
     """Write about four digits."""
