@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from permed_measures.errors import ParamError
-from permed_measures.serving.failures import CallError
+from permed_measures.serving.calls import CallError
 
 _CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
     "http": http.client.HTTPConnection,

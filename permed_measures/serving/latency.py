@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from permed_measures.errors import ParamError
-from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
-from permed_measures.serving.failures import Failed, Failures
+from permed_measures.render.words import NONE
+from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock, Failed, Failures
 from permed_measures.serving.workers import Call, Phase
 
 T = TypeVar("T")
@@ -137,6 +137,10 @@ class Latency:
         touched = {name: math.ceil(last * percent / 100) for name, percent in _PERCENTS.items()}
         return frozenset(name for name, place in touched.items() if last >= 0 and place >= self.surely)
 
+    def shown(self, name: str) -> str:
+        """Write a statistic for people; one that touches censored calls is at least (≥) so large."""
+        return "≥ " * (name in self.bounds) + milliseconds(getattr(self, name))
+
     @cached_property
     def p95_interval_ms(self) -> tuple[float, float] | None:
         """The bootstrap interval (95%, percentile method) of P95; none for fewer than two samples, or censored ones."""
@@ -199,6 +203,13 @@ class Latency:
         if self.p95_interval_ms is not None:
             numbers["p95_low_ms"], numbers["p95_high_ms"] = self.p95_interval_ms
         return numbers
+
+
+def milliseconds(value: float) -> str:
+    """Write about four digits."""
+    size = abs(value)
+    decimals = 0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 4  # noqa: PLR2004  (about four digits)
+    return NONE if math.isnan(value) else f"{value:,.{decimals}f}"
 
 
 def percentile_interval(

@@ -14,7 +14,7 @@ from typing import Any
 
 from permed_measures.files.records import Records
 from permed_measures.files.source import Source, shown
-from permed_measures.serving.failures import Failed, Failures
+from permed_measures.serving.calls import Failed, Failures
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.log_fields import NANO, Fields, Request, RequestReader, find
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.files.times import UNITS_MS, duration_ms, nano_times, number_of, seconds, unit_of, without_unit
 from permed_measures.profiles import read_toml
-
-UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
-"""Milliseconds in one unit."""
-DOCUMENTED_UNITS = {"request_time": "s"}
-"""Fields that a server writes by itself, with the unit of its manual (nginx, ngx_http_log_module)."""
 
 DURATIONS = ("duration", "latency", "elapsed", "response_time", "request_time")
 STARTS = ("start", "start_time", "started_at", "timestamp", "@timestamp", "time", "ts")
@@ -32,12 +26,10 @@ NANO = ("start_time_unix_nano", "end_time_unix_nano"), ("startTimeUnixNano", "en
 _NO_ERROR = {"", "0", "false", "none", "null", "nan", "ok", "[]", "{}"}
 _BAD_STATUS = {"error", "failed", "failure", "timeout", "status_code_error"}
 _MAY_FAIL = frozenset((*ERRORS, *STATUSES, "success", "ok"))
-_OTEL_ERROR, _HTTP_ERROR = "2", 400
+_OTEL_ERROR = "2"
+_BAD_NUMBER = re.compile(r"[4-9]\d\d(\.0*)?$|[1-9]\d{3}")
+"""A status from 400 on."""
 _MOST = 2**53
-_NGINX_TIME = "%d/%b/%Y:%H:%M:%S %z"
-_LATEST_S = 1e11
-"""Seconds since 1970 beyond which a number cannot be seconds: the year 5138."""
-_SUFFIX = re.compile(r"_(ns|us|ms|s)$")
 
 
 class Request(NamedTuple):
@@ -90,8 +82,9 @@ class Fields:
             parts = found if isinstance(found, dict) and key != "where" else {"field": found}
             given |= {key if part == "field" else f"{key}_{part}": value for part, value in parts.items()}
         known = [known.name for known in fields(cls)]
-        for key in set(given) - set(known):
-            raise InputError(f"no key {key!r}.{did_you_mean(key, known)}", path=path)
+        wrong = next((key for key in given if key not in known), None)
+        if wrong is not None:
+            raise InputError(f"no key {wrong!r}.{did_you_mean(wrong, known)}", path=path)
         if not {"duration", "end"} & set(given):
             msg = 'a log format needs duration = { field = "…", unit = "ms" }, or a start and an end'
             raise InputError(msg, path=path)
@@ -139,8 +132,9 @@ class RequestReader:
         if latency_ms is None and failure is None:
             msg = "the request has no duration, and did not fail"
             raise ValueError(msg)
-        _, tokens = _number_in(flat, [self._chosen.tokens] if self._chosen.tokens else TOKENS)
-        return Request(latency_ms, start_s, _size(flat, self._chosen.size), tokens, failure)
+        size = _number_in(flat, [self._chosen.size] if self._chosen.size else SIZES, "a number of candidates")
+        tokens = _number_in(flat, [self._chosen.tokens] if self._chosen.tokens else TOKENS)
+        return Request(latency_ms, start_s, None if size is None else int(size), tokens, failure)
 
     def _failure(self, flat: Mapping[str, Any]) -> tuple[str, str] | None:
         name = self._chosen.failure
@@ -161,7 +155,7 @@ class RequestReader:
         for start, end in NANO if chosen.duration is None and chosen.end is None else ():
             if start in keys and end in keys:
                 return _Plan(start=start, end=end, nano=True)
-        named = [key for key in keys if _SUFFIX.sub("", _snake(key)) in DURATIONS]
+        named = [key for key in keys if without_unit(key) in DURATIONS]
         if len(named) > 1 and chosen.duration is None:
             raise ValueError(f"several durations: {', '.join(map(repr, named))}; say which one to read")
         duration = chosen.duration or next(iter(named), None)
@@ -170,7 +164,7 @@ class RequestReader:
             raise ValueError(
                 f"no duration: give a field such as duration_ms or latency_s, or a start and an end; {there}"
             )
-        unit = chosen.duration_unit or (None if duration is None else _unit(duration))
+        unit = chosen.duration_unit or (None if duration is None else unit_of(duration))
         return _Plan(duration, unit, start_key, chosen.start_unit, end_key, chosen.end_unit or chosen.start_unit)
 
 
@@ -188,88 +182,22 @@ class _Plan(NamedTuple):
     def times(self, record: Mapping[str, Any]) -> tuple[float | None, float | None]:
         """Return the start in seconds since 1970, and the duration in milliseconds."""
         if self.nano:
-            return _nano_times(record[self.start or ""], record[self.end or ""])
-        start_s = None if self.start is None else _seconds(find(record, self.start), self.start, self.start_unit)
+            return nano_times(record[self.start or ""], record[self.end or ""])
+        start_s = None if self.start is None else seconds(find(record, self.start), self.start, self.start_unit)
         latency_ms = None
         if self.duration is not None:
-            latency_ms = _duration_ms(find(record, self.duration), self.duration, self.unit)
+            latency_ms = duration_ms(find(record, self.duration), self.duration, self.unit)
         if self.end is not None and (start_s is None or self.duration is None):
-            end_s = _seconds(find(record, self.end), self.end, self.end_unit)
+            end_s = seconds(find(record, self.end), self.end, self.end_unit)
             if self.duration is None and None not in (start_s, end_s):
-                latency_ms = _duration_ms((end_s or 0.0) - (start_s or 0.0), f"{self.end} - {self.start}", "s")
+                latency_ms = duration_ms((end_s or 0.0) - (start_s or 0.0), f"{self.end} - {self.start}", "s")
             elif end_s is not None and latency_ms is not None:
                 start_s = end_s - latency_ms / 1000
         return start_s, latency_ms
 
 
-def _snake(key: str) -> str:
-    return key if key.islower() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-
-
-def _unit(key: str) -> str | None:
-    match = _SUFFIX.search(_snake(key))
-    return match[1] if match else DOCUMENTED_UNITS.get(key)
-
-
 def _timed_key(keys: Sequence[str], known: Sequence[str]) -> str | None:
-    return next((key for name in known for key in keys if _SUFFIX.sub("", _snake(key)) == name), None)
-
-
-def _nano_times(start: Any, end: Any) -> tuple[float, float]:  # noqa: ANN401  (int, or int as text, as OTLP writes it)
-    try:
-        if "_" in f"{start}{end}":  # 1_0 is 10 to Python
-            raise ValueError  # noqa: TRY301  (one message)
-        start_ns, end_ns = int(start), int(end)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"start {start!r} and end {end!r} are not whole nanoseconds") from None
-    if not max(abs(start_ns), abs(end_ns)) < _LATEST_S * 1e9:
-        raise ValueError(f"start {start!r:.40} and end {end!r:.40} cannot be nanoseconds since 1970")
-    # subtracted as integers: a float has no room for the nanoseconds of a date
-    return start_ns / 1e9, _duration_ms(end_ns - start_ns, "end - start", "ns") or 0.0
-
-
-def _duration_ms(value: Any, name: str, unit: str | None) -> float | None:  # noqa: ANN401  (checked here)
-    if isinstance(value, timedelta):  # an interval of parquet has its unit
-        value, unit = value.total_seconds(), "s"
-    if unit is None:
-        raise ValueError(f"the unit of {name!r} is not known; name it {name}_ms (or _s, _us, _ns), or give the unit")
-    number = _number(value, name)
-    if number is not None and not 0 <= number < math.inf:
-        raise ValueError(f"{name} is {number:g}; a duration is a finite number >= 0")
-    return None if number is None else number * UNITS_MS[unit]
-
-
-def _number(value: Any, name: str) -> float | None:  # noqa: ANN401  (checked here)
-    if type(value) is float:  # the usual case
-        return value
-    if value is None or value == "":
-        return None
-    try:
-        if not isinstance(value, bool) and not (isinstance(value, str) and "_" in value):
-            return float(value)
-    except OverflowError:
-        raise ValueError(f"{name} is a number of more than 308 digits") from None
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(f"{name} is {value!r}, not a number")
-
-
-def _seconds(value: Any, name: str, unit: str | None) -> float | None:  # noqa: ANN401  (checked here)
-    """Return seconds since 1970, from a number or an ISO 8601 time; one without a zone is taken as UTC."""
-    if isinstance(value, str) and not re.fullmatch(r"[-+.\deE]*", value):
-        # Python 3.10 knows neither Z nor more than six digits of a second
-        plain = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"[zZ]$", "+00:00", value))
-        with suppress(ValueError):
-            moment = datetime.fromisoformat(re.sub(r"\.(\d{1,5})(?=\D|$)", lambda m: f".{m[1]:<06}", plain))
-            return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
-        with suppress(ValueError):
-            return datetime.strptime(value, _NGINX_TIME).timestamp()  # noqa: DTZ007  (the format has %z)
-        raise ValueError(f"{name} is {value!r}, neither a number nor an ISO 8601 time")
-    number = _number(value, name)
-    seconds = None if number is None else number * UNITS_MS[unit or _unit(name) or "s"] / 1000
-    if seconds is not None and not abs(seconds) < _LATEST_S:
-        raise ValueError(f"{name} is {number:g}, which cannot be seconds since 1970; give its unit: ns, us or ms")
-    return seconds
+    return next((key for name in known for key in keys if without_unit(key) == name), None)
 
 
 def _attributes(attributes: Any) -> dict[str, Any]:  # noqa: ANN401  (checked here)
@@ -298,7 +226,7 @@ def _failure(record: Mapping[str, Any]) -> tuple[str, str] | None:
             found = found.get("code", found.get("status_code"))
             is_bad = str(found) == _OTEL_ERROR or str(found).lower() in _BAD_STATUS
         else:
-            is_bad = _is_bad_status(found)
+            is_bad = bool(_BAD_NUMBER.match(str(found))) or str(found).lower() in _BAD_STATUS
         if is_bad:
             return f"{key} {found}", message or f"{key} {found}"
     if str(record.get("success", record.get("ok", True))).lower() in ("false", "0"):
@@ -306,27 +234,11 @@ def _failure(record: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _is_bad_status(status: Any) -> bool:  # noqa: ANN401  (a number or a word)
-    try:
-        return float(status) >= _HTTP_ERROR
-    except OverflowError:
-        return True
-    except (TypeError, ValueError):
-        return str(status).lower() in _BAD_STATUS
-
-
-def _number_in(record: Mapping[str, Any], names: Sequence[str]) -> tuple[str, float | None]:
+def _number_in(record: Mapping[str, Any], names: Sequence[str], what: str = "") -> float | None:
     key, found = next(((name, found) for name in names if (found := find(record, name)) is not None), ("", None))
-    number = float(len(found)) if isinstance(found, list) and names is not TOKENS else _number(found, key)
+    number = float(len(found)) if isinstance(found, list) and what else number_of(found, key)
     if number is not None and not 0 <= number < math.inf:
         raise ValueError(f"{key} is {number:g}; a finite number >= 0 is expected")
-    return key, number
-
-
-def _size(record: Mapping[str, Any], chosen: str | None) -> int | None:
-    key, number = _number_in(record, [chosen] if chosen else SIZES)
-    if number is not None and not number.is_integer():
-        raise ValueError(f"{key} is {number:g}; a number of candidates is whole")
-    if number is not None and number > _MOST:
-        raise ValueError(f"{key} is {number:g}; a number of candidates is at most {_MOST:,}")
-    return None if number is None else int(number)
+    if what and number is not None and not (number.is_integer() and number <= _MOST):
+        raise ValueError(f"{key} is {number:g}; {what} is whole, and at most {_MOST:,}")
+    return number

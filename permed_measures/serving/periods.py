@@ -14,10 +14,10 @@ from permed_measures.inference.independent import Estimated, of_mean, of_percent
 from permed_measures.render.document import Cell, Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
+from permed_measures.serving.latency import milliseconds
 from permed_measures.serving.log import RequestLog
 from permed_measures.serving.log_fields import Request
 from permed_measures.serving.plots import over_time
-from permed_measures.serving.words import least, milliseconds
 
 Length = Literal["hour", "day"]
 LENGTHS: tuple[Length, ...] = get_args(Length)
@@ -86,7 +86,7 @@ class PeriodReport(Result):
                 for name in ("offered_qps", "qps")
             ]
             times = {name: getattr(latency, name) for name in ("p50_ms", "p95_ms", "p99_ms")}
-            row += [None if math.isnan(ms) else Cell(ms, least(latency, name)) for name, ms in times.items()]
+            row += [None if math.isnan(ms) else Cell(ms, latency.shown(name)) for name, ms in times.items()]
             rows.append([period.name, *row])
         heads = ["calls", "failed", "share failed", "requests/s", "answers/s", "P50 ms", "P95 ms", "P99 ms"]
         return Table([f"{self.length}, UTC", *heads], rows, f"By {self.length}", left=1)

@@ -16,12 +16,11 @@ from permed_measures.render.result import Result
 from permed_measures.render.words import NONE, number, percent, queries
 from permed_measures.serving import plots
 from permed_measures.serving.cost import Cost, Roi, roi
-from permed_measures.serving.latency import Latency
+from permed_measures.serving.latency import Latency, milliseconds
 from permed_measures.serving.recorded import Answers, Recorded
 from permed_measures.serving.summary import ServingSummary
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, LoadKey
-from permed_measures.serving.words import least, milliseconds
 
 _BASIS = (
     "percentiles are interpolated linearly between samples (numpy's default)",
@@ -238,7 +237,7 @@ class RerankReport(Result):
         for reranked in self.rerankers:
             change = self.worth(reranked).improvement
             shown = [number(reranked.quality[label]) for label in labels]
-            shown += ["from 0" if math.isinf(change) else percent(change), least(reranked.serving.latency, "p95_ms")]
+            shown += ["from 0" if math.isinf(change) else percent(change), reranked.serving.latency.shown("p95_ms")]
             shown.append(_plain(reranked.numbers.get("usd_per_query")))
             shown += [str(reranked.serving.latency.failures.total), "yes" if pareto[reranked.name] else "no"]
             rows.append([reranked.name, *shown])
@@ -290,7 +289,7 @@ def _latency_table(latencies: Mapping[str, Latency], title: str, what: str) -> T
     rows = []
     for name, latency in latencies.items():
         between = NONE if latency.p95_interval_ms is None else " to ".join(map(milliseconds, latency.p95_interval_ms))
-        shown = {key: least(latency, f"{key}_ms") for key in ("p50", "p95", "p99", "mean", "std", "min", "max")}
+        shown = {key: latency.shown(f"{key}_ms") for key in ("p50", "p95", "p99", "mean", "std", "min", "max")}
         counts = [f"{latency.answered:,}", f"{latency.failures.total:,}"]
         rows.append([name, *counts, shown.pop("p50"), shown.pop("p95"), between, *shown.values()])
     heads = [what, "answered", "failed", "P50", "P95", "P95 interval", "P99", "mean", "std", "min", "max"]
@@ -304,7 +303,7 @@ def _load_tables(loads: Mapping[str, Mapping[LoadKey, Load]]) -> list[Table]:
         failed, is_open = load.latency.failures.total, load.arrival_rate is not None
         row = [name, str(load.threads), *([f"{load.arrival_rate:g} {load.arrivals}"] if is_open else [])]
         row += [NONE if math.isnan(rate) else f"{rate:,.1f}" for rate in (load.offered_qps, load.qps)]
-        row += [least(load.latency, key) for key in ("p50_ms", "p95_ms", "p99_ms")]
+        row += [load.latency.shown(key) for key in ("p50_ms", "p95_ms", "p99_ms")]
         rows[is_open].append([*row, f"{failed:,}", f"{failed / (load.latency.calls or 1):.1%}"])
     closed = Table(["system", "threads", *heads], rows[False], "Throughput, closed loop", left=1)
     return [closed, Table(["system", "threads", "arrivals/s", *heads], rows[True], "Throughput, open loop", left=1)]

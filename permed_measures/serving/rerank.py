@@ -15,10 +15,9 @@ from permed_measures.notes import Queries
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order
 from permed_measures.render.words import queries as counted
-from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
+from permed_measures.serving.calls import BAD_ANSWER, TIMEOUT_S, Caller, CallError, Clock
 from permed_measures.serving.candidates import Answer, as_candidates, as_queries, looks_like_places, read_answer
 from permed_measures.serving.cost import Cost
-from permed_measures.serving.failures import BAD_ANSWER, CallError
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.recorded import Answers, Recorded
 from permed_measures.serving.report import Reranked, RerankReport

@@ -11,12 +11,16 @@ from permed_measures.render.document import Cell, Document, Lines, Section, Tabl
 from permed_measures.render.result import Result
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.throughput import Load, LoadKey, figures_of_loads
+from permed_measures.serving.throughput import Load, LoadKey
 
 _FIGURES = re.compile(
     r"(\w+_ms(_at_least)?|qps|offered_qps|failures|failure_share)(_\d+_threads(_at_[\d.e+-]+_per_s)?)?"
     r"|usd_per_\w+|tokens_per_query|queries_per_day|calls|censored"
 )
+
+
+_OF_LOADS = ("qps", "offered_qps", "failures", "failure_share", "p95_ms", "p95_ms_at_least")
+"""Under these names with a suffix, ``qps_4_threads`` or, one of several rates, ``qps_4_threads_at_20_per_s``."""
 
 
 def is_figure(name: str) -> bool:
@@ -53,14 +57,16 @@ class ServingSummary(Result):
         ``failure_share`` is the highest one, of the calls and of every load: a target for it holds for all of them.
         """
         numbers = self.latency.to_dict()
-        shares = [load.latency.to_dict().get("failure_share", 0.0) for load in self.loads.values()]
-        if shares:
-            numbers["failure_share"] = max(numbers.get("failure_share", 0.0), *shares)
+        of_loads = {}
+        for key, load in self.loads.items():
+            of = f"_{key}_threads" if isinstance(key, int) else f"_{key[0]}_threads_at_{key[1]:g}_per_s"
+            found = load.to_dict()
+            of_loads |= {name + of: found[name] for name in _OF_LOADS if name in found}
+            numbers["failure_share"] = max(numbers.get("failure_share", 0.0), found.get("failure_share", 0.0))
         rates = [load.qps for load in self.loads.values() if not math.isnan(load.qps)]
-        qps = max(rates, default=None) if self.qps is None else self.qps
-        if qps is not None:
-            numbers["qps"] = qps
-        numbers |= figures_of_loads(self.loads)
+        if self.qps is not None or rates:
+            numbers["qps"] = max(rates) if self.qps is None else self.qps
+        numbers |= of_loads
         if self.cost is not None:
             numbers |= self.cost.to_dict(self.queries_per_day)
         return numbers

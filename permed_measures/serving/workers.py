@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
@@ -14,8 +15,7 @@ import numpy as np
 
 from permed_measures.errors import ParamError
 from permed_measures.render.progress import progress as bar
-from permed_measures.serving.calls import Caller, Clock, Timed
-from permed_measures.serving.failures import NOT_CALLED, NOT_FINISHED, kind_of
+from permed_measures.serving.calls import NOT_CALLED, NOT_FINISHED, Caller, Clock, Timed, kind_of
 
 GIVE_UP = 5
 """So many calls in a row without an end, and no more are made."""
@@ -54,19 +54,19 @@ class Turn(NamedTuple):
     attempt: int = 0
 
 
-class Turns:
-    """Hands out the calls; its methods are called by one thread at a time."""
+class Turns(ABC):
+    """Hands out the calls; its methods are called by one thread at a time, with the seconds since the start."""
 
+    @abstractmethod
     def next(self, at_s: float) -> Turn | None:
-        """Return the next call, so many seconds after the start; None when there is none."""
-        raise NotImplementedError
+        """Return the next call; None when there is none."""
 
-    def ended(self, turn: Turn, call: Call) -> None:
-        """Take what came of it."""
-
+    @abstractmethod
     def share(self, at_s: float) -> float:
         """Return which share is done."""
-        raise NotImplementedError
+
+    def ended(self, turn: Turn, call: Call) -> None:  # noqa: B027  (most take nothing)
+        """Take what came of a call."""
 
 
 class _Rounds(Turns):
@@ -91,8 +91,9 @@ class _Rounds(Turns):
     def next(self, at_s: float) -> Turn | None:  # noqa: ARG002  (time does not matter here)
         if self.given_up:
             return None
-        place = -1 if self._again else next(self._places, None)
-        return None if place is None else self._again.pop() if self._again else Turn(place)
+        if self._again:
+            return self._again.pop()
+        return next(map(Turn, self._places), None)
 
     def ended(self, turn: Turn, call: Call) -> None:
         self._silent = self._silent + 1 if call.censored else 0
