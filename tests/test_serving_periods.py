@@ -54,23 +54,23 @@ def test_two_periods():
     slower = [Request(float(ms), HOUR + n / 2, tokens=120.0) for n, ms in enumerate(draw.exponential(150, 2000))]
     broken = [Request(None, HOUR + 1000 + n / 10, failure=("OSError", "gone")) for n in range(100)]
     report = PeriodChange(log(*old), log(*slower, *broken), usd_per_million_tokens=2.0)
-    verdicts = {change.name: change.verdict for change in report.changes}
+    verdicts = {change["name"]: change["verdict"] for change in report.changes}
     assert verdicts == dict.fromkeys(
         ("p50_ms", "p95_ms", "p99_ms", "offered_qps", "qps", "failure_share", "usd_per_query"), "higher"
     )
-    cost = report.changes[-1].to_dict()
+    cost = report.changes[-1]
     assert cost["difference"] == approx(20 * 2 / 1e6)
     same = PeriodChange(log(*old[::2]), log(*old[1::2]))
-    assert {change.verdict for change in same.changes if change.name.endswith("_ms")} == {"not shown"}
+    assert {change["verdict"] for change in same.changes if change["name"].endswith("_ms")} == {"not shown"}
     assert "requests count as independent" in str(same)
     back = PeriodChange(report.new, report.old)
-    assert {change.verdict for change in back.changes} == {"lower"}
+    assert {change["verdict"] for change in back.changes} == {"lower"}
 
 
 def test_what_is_too_few_is_not_known():
     few = log(*[Request(float(n), HOUR + n) for n in range(30)])
     report = PeriodChange(few, few)
-    p99 = next(change for change in report.changes if change.name == "p99_ms").to_dict()
+    p99 = next(change for change in report.changes if change["name"] == "p99_ms")
     assert (p99["high"], p99["low"], p99["verdict"]) == (None, None, "not shown")
     assert json.loads(report.to_json())["changes"][2]["high"] is None
     assert report.to_dict()["changes"][0]["difference"] == 0

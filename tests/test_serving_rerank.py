@@ -12,7 +12,7 @@ from pytest import approx  # noqa: PT013  (reads well in sums)
 from permed_measures import evaluate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.serving import Candidate, Cost, RerankEvaluator
-from permed_measures.serving.candidates import looks_like_places, read_answer
+from permed_measures.serving.answers import looks_like_places, read_answer
 
 
 class Time:

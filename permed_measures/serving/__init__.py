@@ -3,8 +3,8 @@
 Serving figures are no ranking measures: ir_measures counts an absent query as 0, which would be a perfect latency.
 """
 
+from permed_measures.files.candidates import Candidate
 from permed_measures.serving.calls import Failed, Failure, Failures
-from permed_measures.serving.candidates import Candidate
 from permed_measures.serving.cost import Cost, Roi, roi
 from permed_measures.serving.latency import Latency, measure_latency, percentile_interval
 from permed_measures.serving.log import RequestLog, read_log

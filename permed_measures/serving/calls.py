@@ -176,17 +176,11 @@ class Caller:
 def is_factory(call: Any) -> bool:  # noqa: ANN401  (anything)
     """Whether a callable takes nothing, so that it can only be the maker of the one to be called."""
     try:
-        signature = inspect.signature(call)
+        parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
         return False
-    fits = []
-    tried: tuple[tuple[Any, ...], ...] = ((), ("query",), ("query", []))
-    for arguments in tried:
-        try:
-            fits.append(bool(signature.bind(*arguments)))
-        except TypeError:  # noqa: PERF203  (three times)
-            fits.append(False)
-    return fits == [True, False, False]
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    return all(p.kind in by_name and (p.default is not p.empty or p.kind is by_name[1]) for p in parameters)
 
 
 def _callable(found: Any) -> Callable[..., Any]:  # noqa: ANN401  (checked here)

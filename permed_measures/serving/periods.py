@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -102,28 +101,6 @@ class PeriodReport(Result):
         return Document(f"Serving by {self.length}: {self.name}", f"{len(self.periods)} periods", sections)
 
 
-class Change(NamedTuple):
-    """One figure in two periods."""
-
-    name: str
-    old: Estimated
-    new: Estimated
-    shown: Callable[[float], str]
-
-    @property
-    def verdict(self) -> str:
-        """higher, lower, or not shown."""
-        _, low, high = self.new.minus(self.old)
-        return "higher" if low > 0 else "lower" if high < 0 else "not shown"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain values; an end of an interval that is not known is None."""
-        difference, low, high = self.new.minus(self.old)
-        ends = {name: end if math.isfinite(end) else None for name, end in (("low", low), ("high", high))}
-        values = {"name": self.name, "old": self.old.value, "new": self.new.value, "difference": difference}
-        return {**values, **ends, "verdict": self.verdict}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PeriodChange(Result):
     """A log against an older one: offline, then an A/B test, then production."""
@@ -133,25 +110,23 @@ class PeriodChange(Result):
     usd_per_million_tokens: float | None = None
 
     @cached_property
-    def changes(self) -> list[Change]:
-        """The figures that both logs have."""
-        made = []
-        for log in (self.old, self.new):
-            latency, elapsed_s = log.latency, log.elapsed_s
-            found = {
-                f"p{percent}_ms": of_percentile(latency.ordered_ms.tolist(), percent, latency.surely)
-                for percent in _PERCENTS
-            }
-            found |= {"offered_qps": of_rate(latency.calls, elapsed_s), "qps": of_rate(latency.answered, elapsed_s)}
-            found["failure_share"] = of_share(latency.failures.total, latency.calls)
-            if self.usd_per_million_tokens is not None:
-                found["usd_per_query"] = of_mean(log.tokens, self.usd_per_million_tokens / 1e6)
-            made.append(found)
+    def changes(self) -> list[dict[str, Any]]:
+        """The figures that both logs have; an end of an interval that is not known is None."""
         return [
-            Change(name, old, new, milliseconds if name.endswith("_ms") else "{:,.4g}".format)
-            for (name, old), new in zip(made[0].items(), made[1].values(), strict=True)
+            {"name": name, "old": old.value, "new": new.value, **_difference(new.minus(old))}
+            for (name, old), new in zip(self._figures(self.old).items(), self._figures(self.new).values(), strict=True)
             if old is not None and new is not None
         ]
+
+    def _figures(self, log: RequestLog) -> dict[str, Estimated | None]:
+        latency, ordered = log.latency, log.latency.ordered_ms.tolist()
+        found = {f"p{percent}_ms": of_percentile(ordered, percent, latency.surely) for percent in _PERCENTS}
+        found["offered_qps"] = of_rate(latency.calls, log.elapsed_s)
+        found["qps"] = of_rate(latency.answered, log.elapsed_s)
+        found["failure_share"] = of_share(latency.failures.total, latency.calls)
+        if self.usd_per_million_tokens is not None:
+            found["usd_per_query"] = of_mean(log.tokens, self.usd_per_million_tokens / 1e6)
+        return found
 
     @property
     def notes(self) -> list[str]:
@@ -165,15 +140,15 @@ class PeriodChange(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
-        changes = [change.to_dict() for change in self.changes]
-        return {"old": self.old.path.name, "new": self.new.path.name, "changes": changes, "notes": self.notes}
+        return {"old": self.old.path.name, "new": self.new.path.name, "changes": self.changes, "notes": self.notes}
 
     def as_table(self) -> Table:
         """Return one row per figure."""
         rows: list[list[Value]] = []
         for change in self.changes:
-            name, *numbers, verdict = change.to_dict().values()
-            rows.append([name, *(None if n is None else Cell(n, change.shown(n)) for n in numbers), verdict])
+            name, *numbers, verdict = change.values()
+            shown = milliseconds if name.endswith("_ms") else "{:,.4g}".format
+            rows.append([name, *(None if n is None else Cell(n, shown(n)) for n in numbers), verdict])
         heads = ["figure", "old", "new", "difference", "low", "high", "verdict"]
         return Table(heads, rows, "Difference of two periods", left=1)
 
@@ -182,3 +157,9 @@ class PeriodChange(Result):
         said = f"{self.old.latency.calls:,} calls before, {self.new.latency.calls:,} now"
         sections = [Section("", [self.as_table()], "changes"), Section("Notes", [Lines(self.notes, "note: ")], "notes")]
         return Document(f"Serving: {self.new.path.name} against {self.old.path.name}", said, sections)
+
+
+def _difference(found: Estimated) -> dict[str, Any]:
+    verdict = "higher" if found.low > 0 else "lower" if found.high < 0 else "not shown"
+    low, high = (end if math.isfinite(end) else None for end in (found.low, found.high))
+    return {"difference": found.value, "low": low, "high": high, "verdict": verdict}

@@ -10,7 +10,7 @@ from typing import Any
 
 from permed_measures.files.records import Records
 from permed_measures.files.source import Source
-from permed_measures.serving.candidates import Answer
+from permed_measures.serving.answers import Answer
 from permed_measures.serving.throughput import LoadKey, LoadPlan
 from permed_measures.serving.workers import Call
 

@@ -10,13 +10,14 @@ from typing import Any
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import evaluate
+from permed_measures.files.candidates import as_candidates, as_queries
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.notes import Queries
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order
 from permed_measures.render.words import queries as counted
+from permed_measures.serving.answers import Answer, looks_like_places, read_answer
 from permed_measures.serving.calls import BAD_ANSWER, TIMEOUT_S, Caller, CallError, Clock
-from permed_measures.serving.candidates import Answer, as_candidates, as_queries, looks_like_places, read_answer
 from permed_measures.serving.cost import Cost
 from permed_measures.serving.latency import Latency
 from permed_measures.serving.recorded import Answers, Recorded
@@ -44,7 +45,7 @@ class RerankEvaluator:
     """Runs rerankers over the same queries and candidates.
 
     A reranker is called with the query and the list of its candidates' texts (with ``given="records"``: their records)
-    and answers in one of the shapes of :func:`~permed_measures.serving.candidates.read_answer`; it may be async, or a
+    and answers in one of the shapes of :func:`~permed_measures.serving.answers.read_answer`; it may be async, or a
     factory (see :class:`~permed_measures.serving.calls.Caller`). The order of the candidates is the ranking without
     reranking. Measures are the profile's, computed by :func:`permed_measures.evaluate`.
 

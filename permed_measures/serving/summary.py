@@ -57,7 +57,7 @@ class ServingSummary(Result):
         ``failure_share`` is the highest one, of the calls and of every load: a target for it holds for all of them.
         """
         numbers = self.latency.to_dict()
-        of_loads = {}
+        of_loads: dict[str, float] = {}
         for key, load in self.loads.items():
             of = f"_{key}_threads" if isinstance(key, int) else f"_{key[0]}_threads_at_{key[1]:g}_per_s"
             found = load.to_dict()
