@@ -18,11 +18,11 @@ from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.files import by_suffix, formatted
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.render.result import Format
+from permed_measures.serving.answers import lines_of, read_recorded
 from permed_measures.serving.calls import TIMEOUT_S, is_factory
-from permed_measures.serving.cost import Cost
 from permed_measures.serving.http import HttpReranker
-from permed_measures.serving.recorded import lines_of, read_recorded
 from permed_measures.serving.rerank import GIVEN, RerankEvaluator
+from permed_measures.serving.summary import Cost
 from permed_measures.serving.throughput import ARRIVALS, Arrivals
 
 

@@ -14,8 +14,7 @@ from permed_measures.render.document import Cell, Document, Figure, Lines, Secti
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
 from permed_measures.serving.latency import milliseconds
-from permed_measures.serving.log import RequestLog
-from permed_measures.serving.log_fields import Request
+from permed_measures.serving.log import Request, RequestLog
 from permed_measures.serving.plots import over_time
 
 Length = Literal["hour", "day"]

@@ -15,10 +15,9 @@ from permed_measures.render.html import figures
 from permed_measures.render.result import Result
 from permed_measures.render.words import NONE, number, percent, queries
 from permed_measures.serving import plots
-from permed_measures.serving.cost import Cost, Roi, roi
+from permed_measures.serving.answers import Answers, Recorded
 from permed_measures.serving.latency import Latency, milliseconds
-from permed_measures.serving.recorded import Answers, Recorded
-from permed_measures.serving.summary import ServingSummary
+from permed_measures.serving.summary import Cost, Roi, ServingSummary, roi
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, LoadKey
 
@@ -82,8 +81,6 @@ class Reranked:
     evaluation: Evaluation
     serving: ServingSummary
     run: Answers
-    by_size: Mapping[int, Latency] = field(default_factory=dict)
-    """Latency with the candidates cut to so many, where that was measured."""
     notes: tuple[str, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
     """All calls, as they were."""
@@ -97,6 +94,11 @@ class Reranked:
     def numbers(self) -> dict[str, float]:
         """Quality and serving figures under one set of names, as targets and gates ask for them."""
         return self.quality | self.serving.to_dict()
+
+    @property
+    def by_size(self) -> Mapping[int, Latency]:
+        """Latency with the candidates cut to so many, where that was measured."""
+        return self.serving.by_size
 
     @property
     def all_notes(self) -> list[str]:
@@ -174,7 +176,7 @@ class RerankReport(Result):
         for reranked in self.rerankers:
             gain = self.roi(reranked)
             record = {"name": reranked.name, "quality": reranked.quality, "serving": reranked.serving.to_dict()}
-            record |= _parts(reranked.serving, reranked.by_size) | {
+            record |= _parts(reranked.serving) | {
                 "targets": [verdict.to_dict() for verdict in self.verdicts(reranked)],
                 "worth_it": self.worth(reranked).to_dict(),
                 "roi": None if gain is None else gain.to_dict(),
@@ -259,9 +261,9 @@ def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
-def _parts(summary: ServingSummary, cut: Mapping[int, Latency] | None = None) -> dict[str, Any]:
+def _parts(summary: ServingSummary) -> dict[str, Any]:
     """Return what has a structure, for JSON."""
-    sizes: Mapping[Any, Latency] = cut or summary.latency.by_size()
+    sizes: Mapping[Any, Latency] = summary.by_size or summary.latency.by_size()
     return {
         "by_size": {str(size): part.to_dict() for size, part in sizes.items()},
         "loads": [load.to_dict() for load in summary.loads.values()],

@@ -16,13 +16,11 @@ from permed_measures.notes import Queries
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order
 from permed_measures.render.words import queries as counted
-from permed_measures.serving.answers import Answer, looks_like_places, read_answer
+from permed_measures.serving.answers import Answer, Answers, Recorded, looks_like_places, read_answer
 from permed_measures.serving.calls import BAD_ANSWER, TIMEOUT_S, Caller, CallError, Clock
-from permed_measures.serving.cost import Cost
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.recorded import Answers, Recorded
 from permed_measures.serving.report import Reranked, RerankReport
-from permed_measures.serving.summary import ServingSummary
+from permed_measures.serving.summary import Cost, ServingSummary
 from permed_measures.serving.targets import Targets
 from permed_measures.serving.throughput import Arrivals, Load, calls_under_load, load_plans
 from permed_measures.serving.workers import GIVE_UP, Phase
@@ -190,13 +188,13 @@ class RerankEvaluator:
         run, notes = self._answers(recorded)
         unanswered: Answers = {query_id: [] for query_id in self.query_ids if query_id not in run}
         latency = Latency.of_calls(recorded.calls, sizes, warming=recorded.warming, seed=seed)
+        by_size = {size: Latency.of_calls(calls, sizes, seed=seed) for size, calls in recorded.sizes.items()}
         loads = {key: Load.of_calls(plan, calls, sizes, seed) for key, (plan, calls) in recorded.loads.items()}
         return Reranked(
             name,
             evaluate(self.qrels, run | unanswered, profile=self.profile),
-            ServingSummary(latency, cost=cost, loads=loads, queries_per_day=queries_per_day),
+            ServingSummary(latency, cost=cost, loads=loads, by_size=by_size, queries_per_day=queries_per_day),
             run,
-            {size: Latency.of_calls(calls, sizes, seed=seed) for size, calls in recorded.sizes.items()},
             (*self.notes, *notes),
             recorded,
         )

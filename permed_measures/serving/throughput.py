@@ -157,9 +157,6 @@ def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defa
 
 def calls_under_load(phase: Phase, plan: LoadPlan, seed: int = 0) -> list[Call]:
     """Make the calls of one load."""
-    if not phase.values:
-        msg = "no inputs: nothing to call"
-        raise ParamError(msg)
     at_rate = "" if plan.arrival_rate is None else f", {plan.arrival_rate:g} arrivals/s"
     schedule = _Schedule(plan, len(phase.values), seed)
     named = replace(phase, label=f"{phase.label}, {plan.threads} threads{at_rate}")

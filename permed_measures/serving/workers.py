@@ -25,20 +25,19 @@ _SHOWN_S = 0.5
 
 
 class Call(NamedTuple):
-    """One call, as it is kept: all figures are made of these."""
+    """One call with the input of a place, as it is kept: all figures are made of these.
+
+    It began ``at_s`` after the start of its phase, ``waited_ms`` after it was due; ``failure`` is type and message. The
+    end of a *censored* one was never seen: it took longer than this.
+    """
 
     place: int
-    """Of the input."""
     at_s: float
-    """When it began, since the start of its phase."""
     duration_ms: float
     waited_ms: float = 0.0
-    """From the time it was due to its start."""
     answer: Any = None
     failure: tuple[str, str] | None = None
-    """Type and message."""
     censored: bool = False
-    """Whether its end was never seen: it took longer than this."""
 
     @property
     def latency_ms(self) -> float:
@@ -73,9 +72,6 @@ class _Rounds(Turns):
     """Every input ``repeats`` times, in rounds, so that a drift of the machine meets all of them; failed ones again."""
 
     def __init__(self, count: int, *, repeats: int = 1, retries: int = 0, warmup: int | None = None) -> None:
-        if not count:
-            msg = "no inputs: nothing to call"
-            raise ParamError(msg)
         at_least("repeats", repeats, 1)
         self._retries = at_least("retries", retries, 0)
         self._places: Iterator[int] = (place for _ in range(repeats) for place in range(count))
@@ -128,6 +124,11 @@ class Phase:
     progress: bool = False
     label: str = "calls"
     read: Callable[[int, Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            msg = "no inputs: nothing to call"
+            raise ParamError(msg)
 
     def rounds(self, *, warmup: int, repeats: int, retries: int = 0) -> tuple[list[Call], list[Call], bool]:
         """Return the calls of the warm-up, those that count, and whether the rest was given up."""
