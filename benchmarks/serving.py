@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from permed_measures.serving import Latency, measure_latency, measure_throughput
+from permed_measures.inference.independent import of_percentile, of_rate, of_share
+from permed_measures.serving import measure_latency, measure_throughput
 from permed_measures.serving.http import HttpReranker
-from permed_measures.serving.intervals import of_percentile, of_rate, of_share
 from permed_measures.serving.throughput import LoadPlan
 
 SERVER = Path(__file__).parents[1] / "tests" / "rerank_server.py"
@@ -144,7 +144,7 @@ def coverage(runs: int) -> None:
     for percent, counts in ((50, (50, 400)), (95, (200, 2000)), (99, (1000, 1500))):
         covered = 0
         for _ in range(runs):
-            old, new = (Latency.of(draw.lognormal(mean, 0.6, n)) for mean, n in ((4.0, counts[0]), (4.3, counts[1])))
+            old, new = (np.sort(draw.lognormal(mean, 0.6, n)) for mean, n in ((4.0, counts[0]), (4.3, counts[1])))
             change = of_percentile(new, percent).minus(of_percentile(old, percent))
             z = {50: 0.0, 95: 1.6448536, 99: 2.3263479}[percent]
             covered += change.low <= math.exp(4.3 + 0.6 * z) - math.exp(4.0 + 0.6 * z) <= change.high

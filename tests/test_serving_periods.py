@@ -11,8 +11,8 @@ import pytest
 from pytest import approx  # noqa: PT013  (reads well in sums)
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.serving import Latency, Request, RequestLog
-from permed_measures.serving.intervals import Estimated, of_mean, of_percentile, of_rate, of_share
+from permed_measures.inference.independent import Estimated, of_mean, of_percentile, of_rate, of_share
+from permed_measures.serving import Request, RequestLog
 from permed_measures.serving.periods import PeriodChange, PeriodReport
 
 HOUR = 1_767_600_000  # 2026-01-05 08:00 UTC
@@ -54,23 +54,23 @@ def test_two_periods():
     slower = [Request(float(ms), HOUR + n / 2, tokens=120.0) for n, ms in enumerate(draw.exponential(150, 2000))]
     broken = [Request(None, HOUR + 1000 + n / 10, failure=("OSError", "gone")) for n in range(100)]
     report = PeriodChange(log(*old), log(*slower, *broken), usd_per_million_tokens=2.0)
-    verdicts = {change.name: change.verdict for change in report.changes}
+    verdicts = {change["name"]: change["verdict"] for change in report.changes}
     assert verdicts == dict.fromkeys(
         ("p50_ms", "p95_ms", "p99_ms", "offered_qps", "qps", "failure_share", "usd_per_query"), "higher"
     )
-    cost = report.changes[-1].difference
-    assert cost.value == approx(20 * 2 / 1e6)
+    cost = report.changes[-1]
+    assert cost["difference"] == approx(20 * 2 / 1e6)
     same = PeriodChange(log(*old[::2]), log(*old[1::2]))
-    assert {change.verdict for change in same.changes if change.name.endswith("_ms")} == {"not shown"}
+    assert {change["verdict"] for change in same.changes if change["name"].endswith("_ms")} == {"not shown"}
     assert "requests count as independent" in str(same)
     back = PeriodChange(report.new, report.old)
-    assert {change.verdict for change in back.changes} == {"lower"}
+    assert {change["verdict"] for change in back.changes} == {"lower"}
 
 
 def test_what_is_too_few_is_not_known():
     few = log(*[Request(float(n), HOUR + n) for n in range(30)])
     report = PeriodChange(few, few)
-    p99 = next(change for change in report.changes if change.name == "p99_ms").to_dict()
+    p99 = next(change for change in report.changes if change["name"] == "p99_ms")
     assert (p99["high"], p99["low"], p99["verdict"]) == (None, None, "not shown")
     assert json.loads(report.to_json())["changes"][2]["high"] is None
     assert report.to_dict()["changes"][0]["difference"] == 0
@@ -82,7 +82,7 @@ def binomial(count, share):
 
 @pytest.mark.parametrize(("count", "percent"), [(7, 50), (40, 50), (200, 95), (500, 99), (60, 5)])
 def test_ranks_of_a_percentile_are_those_of_the_binomial_distribution(count, percent):
-    found = of_percentile(Latency.of(range(1, count + 1)), percent)  # the value is the rank
+    found = of_percentile(range(1, count + 1), percent)  # the value is the rank
     chances = binomial(count, percent / 100)
     low = max((k for k in range(count + 1) if sum(chances[:k]) <= 0.025), default=0)
     high = min(k for k in range(1, count + 2) if sum(chances[:k]) >= 0.975)
@@ -102,5 +102,7 @@ def test_intervals_of_shares_rates_and_means():
     assert of_mean([1.0]) is None
     assert of_rate(5, None) is None
     assert of_share(0, 0) is None
-    assert of_percentile(Latency.of([]), 50) is None
+    assert of_percentile([], 50) is None
+    assert of_percentile([1.0, 2.0, 2.0] * 20, 50, known=30).high == math.inf
+    assert of_percentile(np.sort([3.0, 1.0, 2.5, 8.0]), 40).value == np.percentile([3.0, 1.0, 2.5, 8.0], 40)
     assert Estimated(1.0, 0.0, math.inf).minus(Estimated(0.0, 0.0, 0.0)).high == math.inf

@@ -12,7 +12,7 @@ from pytest import approx  # noqa: PT013  (reads well in sums)
 from permed_measures import evaluate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.serving import Candidate, Cost, RerankEvaluator
-from permed_measures.serving.candidates import looks_like_places, read_answer
+from permed_measures.serving.answers import looks_like_places, read_answer
 
 
 class Time:
@@ -363,7 +363,7 @@ def test_which_queries_count():
         ({"q": "x"}, {"other": {"d": 1}}, {"q": {"d": "t"}}, "none of the 1 queries is among the 1 of the qrels"),
         ({"q": "x"}, {"q": {"d": 1}}, {"other": {"d": "t"}}, "none of the 1 queries has candidates"),
         ({"q": "x"}, {"q": {"d": 1}}, {"q": [{"doc_id": "d"}]}, "query 'q', document 'd': no text"),
-        ({"q": "x"}, {"q": {"d": 1}}, {"q": [("d", "t"), ("d", "t")]}, "query 'q': document 'd' stands twice"),
+        ({"q": "x"}, {"q": {"d": 1}}, {"q": [("d", "t"), ("d", "t")]}, "query 'q': document 'd' occurs twice"),
         ({"q": "x"}, {"q": {"d": 1}}, {"q": ["d"]}, "'d' is not a candidate"),
         ({"q": "x"}, {"q": {"d": 1}}, {"q": 5}, "query 'q': 'int' object is not iterable"),
         ({"q": "x"}, {"q": {"d": 1}}, {"q": "d"}, "the candidates are a text, not a list"),
@@ -388,12 +388,12 @@ def test_what_is_given_is_checked():
     ("name", "line", "message"),
     [
         ("queries", '{"query_id": "b"}', "queries:2: none of the keys 'text', 'query'; there are 'query_id'"),
-        ("queries", '{"text": "b"}', "queries:2: a line is a JSON object with the key 'query_id'"),
+        ("queries", '{"text": "b"}', "queries:2: none of the keys 'query_id'; there are 'text'"),
         ("queries", '{"query_id": "a", "text": "b"}', "queries:2: query 'a' occurs in the file before"),
         ("queries", '{"query_id": "b", "text": 5}', "queries:2: 'text' holds a JSON int, not a text"),
         ("candidates", '{"query_id": "b", "candidates": ["x"]}', "candidates:2: 'x' is not a candidate"),
         ("candidates", '{"query_id": "b"}', "candidates:2: none of the keys 'candidates', 'results'"),
-        ("candidates", "[]", "candidates:2: a line is a JSON object"),
+        ("candidates", "[]", "candidates:2: a JSON list, a record is an object"),
         ("candidates", "{", "candidates:2: not JSON"),
     ],
 )

@@ -18,11 +18,11 @@ from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.files import by_suffix, formatted
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.render.result import Format
+from permed_measures.serving.answers import lines_of, read_recorded
 from permed_measures.serving.calls import TIMEOUT_S, is_factory
-from permed_measures.serving.cost import Cost
 from permed_measures.serving.http import HttpReranker
-from permed_measures.serving.recorded import lines_of, read_recorded
 from permed_measures.serving.rerank import GIVEN, RerankEvaluator
+from permed_measures.serving.summary import Cost
 from permed_measures.serving.throughput import ARRIVALS, Arrivals
 
 
@@ -32,8 +32,7 @@ def _numbers(kind: type[int | float], example: str) -> Callable[..., tuple[float
             return tuple(kind(word) for word in (text or "").split(",") if word.strip())
         except ValueError:
             whole = "whole numbers" if kind is int else "numbers"
-            msg = f"{text!r} is not a list of {whole} such as {example}"
-            raise click.BadParameter(msg) from None
+            raise click.BadParameter(f"{text!r} is not a list of {whole} such as {example}") from None
 
     return read
 
@@ -256,8 +255,7 @@ def _named(
         if not equals or name.startswith(("http:", "https:")):  # the = of a URL's query
             name = target = word
         if name in called or name in known:
-            msg = f"two rerankers are called {name!r}; give each a name: fast={target}"
-            raise ParamError(msg)
+            raise ParamError(f"two rerankers are called {name!r}; give each a name: fast={target}")
         called[name] = make(target)
     return called
 
@@ -266,8 +264,7 @@ def load(target: str) -> Callable[..., Any]:
     """Import ``module:callable``; the module may be in the current folder, the callable within an object."""
     module_name, colon, path = target.partition(":")
     if not colon or not module_name or not path:
-        msg = f"{target!r} is not module:callable, such as my_rerankers:by_words"
-        raise ParamError(msg)
+        raise ParamError(f"{target!r} is not module:callable, such as my_rerankers:by_words")
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -275,8 +272,7 @@ def load(target: str) -> Callable[..., Any]:
         found: Any = import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
-            msg = f"no module {module_name!r}, neither installed nor in {folder}"
-            raise ParamError(msg) from error
+            raise ParamError(f"no module {module_name!r}, neither installed nor in {folder}") from error
         raise ParamError(f"the module {module_name!r} cannot be imported: {error}") from error
     except (Exception, SystemExit) as error:
         raise ParamError(f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}") from error
@@ -287,11 +283,9 @@ def load(target: str) -> Callable[..., Any]:
         found = getattr(found, name)
     makes = ("__call__", "__enter__", "__aenter__")
     if inspect.isclass(found) and not (is_factory(found) and any(name in dir(found) for name in makes)):
-        msg = f"{target} is a class; make an instance of it in the module, and name that or its method"
-        raise ParamError(msg)
+        raise ParamError(f"{target} is a class; make an instance of it in the module, and name that or its method")
     if not callable(found):
-        msg = f"{target} is a {type(found).__name__}, which cannot be called"
-        raise ParamError(msg)
+        raise ParamError(f"{target} is a {type(found).__name__}, which cannot be called")
     called: Callable[..., Any] = found
     return called
 
@@ -309,8 +303,7 @@ def _costs(
         msg = "--usd-per-million-tokens needs --tokens-per-document"
         raise ParamError(msg)
     if len(prices) not in (1, len(names)):
-        msg = f"{len(prices)} prices for {len(names)} rerankers; give one, or one for each"
-        raise ParamError(msg)
+        raise ParamError(f"{len(prices)} prices for {len(names)} rerankers; give one, or one for each")
     each = list(prices) * len(names) if len(prices) == 1 else list(prices)
     return {
         name: Cost(price, tokens_per_document, documents_per_query, tokens_per_query)
@@ -321,6 +314,5 @@ def _costs(
 def _run_format(path: str) -> str:
     module = by_suffix(Path(path).suffix.lower())
     if module is None:
-        msg = f"--write-run {path}: the format cannot be told from the name; end it in .trec or .jsonl"
-        raise ParamError(msg)
+        raise ParamError(f"--write-run {path}: the format cannot be told from the name; end it in .trec or .jsonl")
     return str(module.NAME)

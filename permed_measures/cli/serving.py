@@ -11,13 +11,12 @@ from permed_measures.cli._formats import form_for, report_options
 from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print
 from permed_measures.files.records import FORMATS as LOG_FORMATS
+from permed_measures.files.times import UNITS_MS
 from permed_measures.render.result import Format
-from permed_measures.serving.cost import Cost
-from permed_measures.serving.log import RequestLog, read_log
-from permed_measures.serving.log_fields import UNITS_MS, Fields
+from permed_measures.serving.log import Fields, RequestLog, read_log
 from permed_measures.serving.periods import LENGTHS, Length, PeriodChange, PeriodReport
 from permed_measures.serving.report import ServingReport
-from permed_measures.serving.summary import ServingSummary
+from permed_measures.serving.summary import Cost, ServingSummary
 from permed_measures.serving.targets import Targets
 
 

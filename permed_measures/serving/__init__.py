@@ -3,15 +3,13 @@
 Serving figures are no ranking measures: ir_measures counts an absent query as 0, which would be a perfect latency.
 """
 
-from permed_measures.serving.candidates import Candidate
-from permed_measures.serving.cost import Cost, Roi, roi
-from permed_measures.serving.failures import Failed, Failure, Failures
+from permed_measures.files.candidates import Candidate
+from permed_measures.serving.calls import Failed, Failure, Failures
 from permed_measures.serving.latency import Latency, measure_latency, percentile_interval
-from permed_measures.serving.log import RequestLog, read_log
-from permed_measures.serving.log_fields import Fields, Request
+from permed_measures.serving.log import Fields, Request, RequestLog, read_log
 from permed_measures.serving.report import Reranked, RerankReport
 from permed_measures.serving.rerank import RerankEvaluator
-from permed_measures.serving.summary import ServingSummary
+from permed_measures.serving.summary import Cost, Roi, ServingSummary, roi
 from permed_measures.serving.targets import Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, measure_throughput
 

@@ -5,34 +5,28 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import TimeoutError as FuturesTimeoutError
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError
-from permed_measures.serving.failures import NOT_FINISHED
+
+NOT_STARTED = "NotStarted"
+NOT_FINISHED = "NotFinished"
+NOT_CALLED = "NotCalled"
+BAD_ANSWER = "a bad answer"
+_LONGEST = 300
 
 Clock = Callable[[], float]
 """Returns seconds that never run backwards; ``time.perf_counter`` is the default everywhere."""
-
 Prepare = Callable[[Any], tuple[Any, ...]]
 """Makes the arguments of a call from an input, before the clock runs."""
 
 TIMEOUT_S = 30.0
-CallerT = TypeVar("CallerT", bound="Caller")
 _LOOP_END_S = 2.0
-
-
-class NotFinishedError(Exception):
-    """A call had no answer within its time, and was given up."""
-
-    failure_kind = NOT_FINISHED
-
-    def __init__(self, timeout_s: float | None) -> None:
-        super().__init__(f"no answer within {timeout_s:g} s")
 
 
 @dataclass(frozen=True)
@@ -63,16 +57,14 @@ class Caller:
         timeout_s: float | None = TIMEOUT_S,
     ) -> None:
         if timeout_s is not None and not 0 < timeout_s < threading.TIMEOUT_MAX:
-            msg = f"timeout_s={timeout_s!r} is not allowed; give a number of seconds > 0, or None for no limit"
-            raise ParamError(msg)
+            raise ParamError(f"timeout_s={timeout_s!r} is not allowed; give seconds > 0, or None for no limit")
         self.timeout_s = timeout_s
         self._factory = call if is_factory(call) else None
         self._call = _callable(call)
-        self._prepare = prepare or _alone
+        self._prepare = prepare or (lambda value: (value,))
         self._clock = clock
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
         self._held = ExitStack()
 
     @property
@@ -81,7 +73,11 @@ class Caller:
         called = getattr(self._call, "__call__", None)  # noqa: B004  (whether it is async is the question)
         return inspect.iscoroutinefunction(self._call) or inspect.iscoroutinefunction(called)
 
-    def __enter__(self: CallerT) -> CallerT:  # noqa: PYI019  (typing.Self came with Python 3.11)
+    def late(self) -> CallError:
+        """Return what a call that had no answer within its time has for an error."""
+        return CallError(NOT_FINISHED, f"no answer within {self.timeout_s:g} s")
+
+    def __enter__(self) -> Caller:  # noqa: PYI034  (typing.Self came with Python 3.11)
         if self._factory is None:
             return self
         try:
@@ -89,26 +85,20 @@ class Caller:
             if inspect.isawaitable(made):
                 made = self._await(_awaited(made), self.timeout_s)
             if hasattr(made, "__aenter__"):
-                made = self._held_open(made)
+                made = self._entered(made)
             elif hasattr(made, "__enter__"):
                 made = self._held.enter_context(made)
             self._call = _callable(made)
-        except ParamError:
-            self._close()
-            raise
         except (Exception, SystemExit) as error:
-            self._close()
+            self._held.close()
+            if isinstance(error, ParamError):
+                raise
             name = getattr(self._factory, "__qualname__", repr(self._factory))
             raise ParamError(f"the factory {name} raised {type(error).__name__}: {error}") from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            self._held.close()
-        finally:
-            self._close()
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
 
     def __call__(self, value: Any) -> Timed:  # noqa: ANN401  (whatever the callable takes)
         """Call it once."""
@@ -135,7 +125,7 @@ class Caller:
         if task.done():
             return task.result()
         task.cancel()
-        return Timed(begun, self._clock(), error=NotFinishedError(self.timeout_s))
+        return Timed(begun, self._clock(), error=self.late())
 
     async def _timed(self, make: Callable[[], Awaitable[Any]]) -> Timed:
         start = self._clock()
@@ -145,77 +135,59 @@ class Caller:
             return Timed(start, self._clock(), error=error)
         return Timed(start, self._clock(), answer)
 
-    def _held_open(self, manager: Any) -> Any:  # noqa: ANN401  (an async context manager, and what it gives)
-        """Enter it, and leave it in the task that entered it."""
-        ready: Any = self._started().create_future()
-        leave = asyncio.Event()
+    def _entered(self, manager: Any) -> Any:  # noqa: ANN401  (an async context manager, and what it gives)
+        """Enter it, and leave it in the task that entered it, which waits in between."""
+        loop, ready, leave = self._started(), Future[Any](), asyncio.Event()
 
         async def hold() -> None:
-            async with manager as given:
-                ready.set_result(given)
-                await leave.wait()
+            try:
+                async with manager as given:
+                    ready.set_result(given)
+                    await leave.wait()
+            except Exception as error:
+                if ready.done():
+                    raise
+                ready.set_exception(error)
 
-        async def entered() -> Any:  # noqa: ANN401  (as above)
-            holding = asyncio.ensure_future(hold())
-            await asyncio.wait({holding, ready}, return_when=asyncio.FIRST_COMPLETED)
-            return (ready.result() if ready.done() else holding.result()), holding
+        holding = asyncio.run_coroutine_threadsafe(hold(), loop)
 
-        given, holding = self._await(entered(), self.timeout_s)
+        def left() -> None:
+            loop.call_soon_threadsafe(leave.set)
+            with suppress(Exception):  # a client that cannot be closed, or a loop that is blocked, is left behind
+                holding.result(2 * _LOOP_END_S)
 
-        async def left() -> None:
-            leave.set()
-            await asyncio.wait({holding}, timeout=_LOOP_END_S)
-
-        def leave_it() -> None:
-            with suppress(TimeoutError, FuturesTimeoutError):  # a loop that is blocked is left behind
-                self._await(left(), 2 * _LOOP_END_S)
-
-        self._held.callback(leave_it)
-        return given
+        self._held.callback(left)
+        return ready.result(self.timeout_s)
 
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name="timed calls", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=_run, args=(self._loop,), name="timed calls", daemon=True)
+                thread.start()
+                self._held.callback(thread.join, _LOOP_END_S)
+                self._held.callback(self._loop.call_soon_threadsafe, self._loop.stop)
             return self._loop
 
     def _await(self, coroutine: Coroutine[Any, Any, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401  (what it returns)
         return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result(limit_s)
 
-    def _close(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(_LOOP_END_S)
-
 
 def is_factory(call: Any) -> bool:  # noqa: ANN401  (anything)
     """Whether a callable takes nothing, so that it can only be the maker of the one to be called."""
     try:
-        signature = inspect.signature(call)
+        parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
         return False
-    fits = []
-    tried: tuple[tuple[Any, ...], ...] = ((), ("query",), ("query", []))
-    for arguments in tried:
-        try:
-            fits.append(bool(signature.bind(*arguments)))
-        except TypeError:  # noqa: PERF203  (three times)
-            fits.append(False)
-    return fits == [True, False, False]
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    return all(p.kind in by_name and (p.default is not p.empty or p.kind is by_name[1]) for p in parameters)
 
 
 def _callable(found: Any) -> Callable[..., Any]:  # noqa: ANN401  (checked here)
     if not callable(found):
-        msg = f"{found!r} cannot be called; give a function, a method or an object with __call__"
-        raise ParamError(msg)
+        raise ParamError(f"{found!r} cannot be called; give a function, a method or an object with __call__")
     called: Callable[..., Any] = found
     return called
-
-
-def _alone(value: Any) -> tuple[Any, ...]:  # noqa: ANN401  (whatever the callable takes)
-    return (value,)
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:  # noqa: ANN401  (whatever it gives)
@@ -238,3 +210,74 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 def _whole(answer: Any) -> Any:  # noqa: ANN401  (whatever the callable returns)
     return list(answer) if isinstance(answer, Iterator) else answer
+
+
+class Failed(NamedTuple):
+    """One call that failed. ``wait_ms``: how long it was waited for, where no end of it was seen."""
+
+    kind: str
+    message: str
+    size: int | None = None
+    wait_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """All failures of one type: how many, and what the first one said."""
+
+    kind: str
+    count: int
+    first_message: str
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The calls that failed. They are never counted among the latencies."""
+
+    each: tuple[Failed, ...] = ()
+
+    @cached_property
+    def by_kind(self) -> Mapping[str, Failure]:
+        """Return them by type."""
+        found: dict[str, list[str]] = {}
+        for failed in self.each:
+            found.setdefault(failed.kind, []).append(failed.message)
+        return {kind: Failure(kind, len(said), one_line(said[0])) for kind, said in found.items()}
+
+    @property
+    def total(self) -> int:
+        """How many calls failed."""
+        return len(self.each)
+
+    def plus(self, kind: str, message: str, count: int = 1) -> Failures:
+        """Return them with some more; the first message stays."""
+        return Failures((*self.each, *[Failed(kind, message)] * count))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return one record per type."""
+        return [{"type": f.kind, "count": f.count, "first_message": f.first_message} for f in self.by_kind.values()]
+
+    def __str__(self) -> str:
+        return "; ".join(f"{f.count} × {f.kind}: {f.first_message}" for f in self.by_kind.values()) or "none"  # noqa: RUF001  (a times sign)
+
+
+class CallError(Exception):
+    """A failure that has a name of its own."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def one_line(message: str) -> str:
+    """Make a message fit for a table: one line, no control characters, not endless."""
+    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(message.split()))
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the name of an exception's type, with its module unless it is Python's own."""
+    kind = type(error)
+    if isinstance(error, CallError):
+        return error.kind
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

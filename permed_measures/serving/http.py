@@ -10,21 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from permed_measures.errors import ParamError
-from permed_measures.serving.failures import one_line
+from permed_measures.serving.calls import CallError
 
 _CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
     "http": http.client.HTTPConnection,
     "https": http.client.HTTPSConnection,
 }
 _OK = 200
-
-
-class HTTPStatusError(Exception):
-    """The server answered with another status than 200."""
-
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(said)
-        self.failure_kind = f"HTTP {status}"
 
 
 class HttpReranker:
@@ -72,7 +64,7 @@ class HttpReranker:
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):  # it was idle for long
                 status, content = self._post(self._connection(), sent)
         if status != _OK:
-            raise HTTPStatusError(status, one_line(content.decode(errors="replace")) or f"HTTP {status}")
+            raise CallError(f"HTTP {status}", content.decode(errors="replace") or f"HTTP {status}")
         return json.loads(content)
 
     def _connection(self) -> http.client.HTTPConnection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from permed_measures.errors import ParamError
-from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
-from permed_measures.serving.failures import Failed, Failures
+from permed_measures.render.words import NONE
+from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock, Failed, Failures
 from permed_measures.serving.workers import Call, Phase
 
 T = TypeVar("T")
@@ -58,42 +59,34 @@ class Latency:
 
     def __post_init__(self) -> None:
         if self.sizes and len(self.sizes) != len(self.samples_ms):
-            msg = f"{len(self.samples_ms)} samples, but {len(self.sizes)} sizes"
-            raise ParamError(msg)
+            raise ParamError(f"{len(self.samples_ms)} samples, but {len(self.sizes)} sizes")
         if not np.all(np.isfinite(self.samples_ms)) or np.any(self.samples_ms < 0):
             msg = "a latency is a finite number >= 0"
             raise ParamError(msg)
 
     @classmethod
-    def of(
-        cls,
-        samples_ms: Iterable[float],
-        sizes: Iterable[int | None] = (),
-        *,
-        failures: Failures | None = None,
-        warmup_failures: Failures | None = None,
-        seed: int = 0,
-    ) -> Latency:
-        """Make one from samples."""
-        samples = np.fromiter(samples_ms, dtype=np.float64)
+    def of(cls, samples_ms: Iterable[float], sizes: Iterable[int | None] = (), **others: Any) -> Latency:  # noqa: ANN401  (fields)
+        """Make one from samples; the other fields by name."""
         known = tuple(sizes)
-        known = () if all(size is None for size in known) else known
-        return cls(samples, known, failures or Failures(), warmup_failures or Failures(), seed)
+        samples = np.fromiter(samples_ms, dtype=np.float64)
+        return cls(samples, () if all(size is None for size in known) else known, **others)
 
     @classmethod
     def of_calls(
-        cls, calls: Iterable[Call], sizes: Sequence[int | None], *, warming: Iterable[Call] = (), seed: int = 0
+        cls, calls: Sequence[Call], sizes: Sequence[int | None], *, warming: Sequence[Call] = (), seed: int = 0
     ) -> Latency:
         """Make one from calls; ``sizes`` has that of the input at each place."""
-        made = list(calls)
-        good = [call for call in made if call.failure is None]
-        return cls.of(
-            (call.latency_ms for call in good),
-            [sizes[call.place] for call in good],
-            failures=_failures(made, sizes),
-            warmup_failures=_failures(warming, sizes),
-            seed=seed,
+        good = [call for call in calls if call.failure is None]
+        failed, in_warmup = (
+            tuple(
+                Failed(*call.failure, sizes[call.place], call.latency_ms if call.censored else None)
+                for call in made
+                if call.failure is not None
+            )
+            for made in (calls, warming)
         )
+        others = {"failures": Failures(failed), "warmup_failures": Failures(in_warmup), "seed": seed}
+        return cls.of((call.latency_ms for call in good), [sizes[call.place] for call in good], **others)
 
     @property
     def answered(self) -> int:
@@ -118,9 +111,7 @@ class Latency:
     @cached_property
     def surely(self) -> int:
         """How many of the first of :attr:`ordered_ms` are known, whatever the censored calls took in the end."""
-        if not len(self.waits_ms):
-            return len(self.ordered_ms)
-        return int(np.sum(self.samples_ms <= self.waits_ms.min()))
+        return int(np.sum(self.samples_ms <= self.waits_ms.min(initial=math.inf)))
 
     def percentile(self, percent: float) -> float:
         """Return a percentile, interpolated linearly; a lower bound where it touches censored calls."""
@@ -146,6 +137,10 @@ class Latency:
         touched = {name: math.ceil(last * percent / 100) for name, percent in _PERCENTS.items()}
         return frozenset(name for name, place in touched.items() if last >= 0 and place >= self.surely)
 
+    def shown(self, name: str) -> str:
+        """Write a statistic for people; one that touches censored calls is at least (≥) so large."""
+        return "≥ " * (name in self.bounds) + milliseconds(getattr(self, name))
+
     @cached_property
     def p95_interval_ms(self) -> tuple[float, float] | None:
         """The bootstrap interval (95%, percentile method) of P95; none for fewer than two samples, or censored ones."""
@@ -160,22 +155,19 @@ class Latency:
         {'1 to 20': 1.0, '21 to 50': 2.0, 'over 50': 3.0}
         """
         limits = sorted(set(bounds))
-        lows = [0, *(limit + 1 for limit in limits)]
-        names = [f"{max(low, 1)} to {high}" for low, high in zip(lows, limits, strict=False)]
-        names.append(f"over {limits[-1]}" if limits else "all")
-
-        def group(size: int | None) -> int:
-            return -1 if size is None else int(np.searchsorted(limits, size))
-
-        of_samples = np.array([group(size) for size in self.sizes or [None] * self.answered], dtype=np.int64)
-        of_failures = [group(each.size) for each in self.failures.each]
-        groups = {}
-        for number, name in enumerate(names):
-            failed = tuple(each for each, of in zip(self.failures.each, of_failures, strict=True) if of == number)
-            samples = self.samples_ms[of_samples == number]
-            if len(samples) or failed:
-                groups[name] = Latency(samples, failures=Failures(failed), seed=self.seed)
-        return groups
+        groups: dict[int, tuple[list[float], list[Failed]]] = {}
+        for size, ms in zip(self.sizes, self.samples_ms.tolist(), strict=False):
+            if size is not None:
+                groups.setdefault(bisect_left(limits, size), ([], []))[0].append(ms)
+        for each in self.failures.each:
+            if each.size is not None:
+                groups.setdefault(bisect_left(limits, each.size), ([], []))[1].append(each)
+        named = {}
+        for place, (samples, failed) in sorted(groups.items()):
+            low = limits[place - 1] if place else 0
+            name = f"{low + 1} to {limits[place]}" if place < len(limits) else f"over {low}" if limits else "all"
+            named[name] = Latency.of(samples, failures=Failures(tuple(failed)), seed=self.seed)
+        return named
 
     @property
     def notes(self) -> list[str]:
@@ -183,18 +175,16 @@ class Latency:
         notes = []
         for percent, needed in ((99, 100), (95, 20)):
             if 0 < self.answered < needed:
-                notes.append(
-                    f"P{percent} rests on {self.answered} answered calls: below {needed} it is little more than the "
-                    "slowest one"
-                )
+                said = f"P{percent} rests on {self.answered} answered calls"
+                notes.append(f"{said}: below {needed} it is little more than the slowest one")
                 break
         if self.failures.total:
             notes.append(f"{self.failures.total} of {self.calls} calls failed and have no latency: {self.failures}")
         if len(self.waits_ms):
-            notes.append(
-                f"the end of {len(self.waits_ms)} calls was never seen: they count with the time they were waited for, "
-                "and what touches them is at least (≥) so large"
+            said = (
+                f"the end of {len(self.waits_ms)} calls was never seen: they count with the time they were waited for"
             )
+            notes.append(f"{said}, and what touches them is at least (≥) so large")
         if self.warmup_failures.total:
             notes.append(f"warm-up calls failed: {self.warmup_failures}")
         return notes
@@ -215,14 +205,11 @@ class Latency:
         return numbers
 
 
-def _failures(calls: Iterable[Call], sizes: Sequence[int | None]) -> Failures:
-    return Failures(
-        tuple(
-            Failed(*call.failure, sizes[call.place], call.latency_ms if call.censored else None)
-            for call in calls
-            if call.failure is not None
-        )
-    )
+def milliseconds(value: float) -> str:
+    """Write about four digits."""
+    size = abs(value)
+    decimals = 0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 4  # noqa: PLR2004  (about four digits)
+    return NONE if math.isnan(value) else f"{value:,.{decimals}f}"
 
 
 def percentile_interval(

@@ -15,13 +15,11 @@ from permed_measures.render.html import figures
 from permed_measures.render.result import Result
 from permed_measures.render.words import NONE, number, percent, queries
 from permed_measures.serving import plots
-from permed_measures.serving.cost import Cost, Roi, roi
-from permed_measures.serving.latency import Latency
-from permed_measures.serving.recorded import Answers, Recorded
-from permed_measures.serving.summary import ServingSummary
+from permed_measures.serving.answers import Answers, Recorded
+from permed_measures.serving.latency import Latency, milliseconds
+from permed_measures.serving.summary import Cost, Roi, ServingSummary, roi
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, LoadKey
-from permed_measures.serving.words import STYLE, least, milliseconds
 
 _BASIS = (
     "percentiles are interpolated linearly between samples (numpy's default)",
@@ -83,8 +81,6 @@ class Reranked:
     evaluation: Evaluation
     serving: ServingSummary
     run: Answers
-    by_size: Mapping[int, Latency] = field(default_factory=dict)
-    """Latency with the candidates cut to so many, where that was measured."""
     notes: tuple[str, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
     """All calls, as they were."""
@@ -98,6 +94,11 @@ class Reranked:
     def numbers(self) -> dict[str, float]:
         """Quality and serving figures under one set of names, as targets and gates ask for them."""
         return self.quality | self.serving.to_dict()
+
+    @property
+    def by_size(self) -> Mapping[int, Latency]:
+        """Latency with the candidates cut to so many, where that was measured."""
+        return self.serving.by_size
 
     @property
     def all_notes(self) -> list[str]:
@@ -175,7 +176,7 @@ class RerankReport(Result):
         for reranked in self.rerankers:
             gain = self.roi(reranked)
             record = {"name": reranked.name, "quality": reranked.quality, "serving": reranked.serving.to_dict()}
-            record |= _parts(reranked.serving, reranked.by_size) | {
+            record |= _parts(reranked.serving) | {
                 "targets": [verdict.to_dict() for verdict in self.verdicts(reranked)],
                 "worth_it": self.worth(reranked).to_dict(),
                 "roi": None if gain is None else gain.to_dict(),
@@ -238,7 +239,7 @@ class RerankReport(Result):
         for reranked in self.rerankers:
             change = self.worth(reranked).improvement
             shown = [number(reranked.quality[label]) for label in labels]
-            shown += ["from 0" if math.isinf(change) else percent(change), least(reranked.serving.latency, "p95_ms")]
+            shown += ["from 0" if math.isinf(change) else percent(change), reranked.serving.latency.shown("p95_ms")]
             shown.append(_plain(reranked.numbers.get("usd_per_query")))
             shown += [str(reranked.serving.latency.failures.total), "yes" if pareto[reranked.name] else "no"]
             rows.append([reranked.name, *shown])
@@ -251,7 +252,7 @@ class RerankReport(Result):
         shown.append(f"{cost.usd_per_million_queries:,.2f}")
         shown.append(NONE if per_day is None else f"{cost.usd_per_day(per_day):,.2f}")
         shown.append(NONE if gain is None else f"{gain.revenue_increase_usd_per_day:+,.2f}")
-        between = None if gain is None else gain.roi_interval
+        between = () if gain is None else gain.roi_interval
         shown += [percent(None if gain is None else gain.roi), " to ".join(map(percent, between)) if between else NONE]
         return [reranked.name, *shown]
 
@@ -260,9 +261,9 @@ def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
-def _parts(summary: ServingSummary, cut: Mapping[int, Latency] | None = None) -> dict[str, Any]:
+def _parts(summary: ServingSummary) -> dict[str, Any]:
     """Return what has a structure, for JSON."""
-    sizes: Mapping[Any, Latency] = cut or summary.latency.by_size()
+    sizes: Mapping[Any, Latency] = summary.by_size or summary.latency.by_size()
     return {
         "by_size": {str(size): part.to_dict() for size, part in sizes.items()},
         "loads": [load.to_dict() for load in summary.loads.values()],
@@ -283,14 +284,14 @@ def _document(
             drawn.append(Figure(plots.histogram(name, latency, colour), f"{name}: number of calls by latency"))
         sections.insert(1, Section("Latency", [figures(drawn)], "latency", on="page"))
     sections.append(Section("Definitions and notes", [Lines(lines)], "notes"))
-    return Document(title, summary, sections, style=STYLE)
+    return Document(title, summary, sections)
 
 
 def _latency_table(latencies: Mapping[str, Latency], title: str, what: str) -> Table:
     rows = []
     for name, latency in latencies.items():
         between = NONE if latency.p95_interval_ms is None else " to ".join(map(milliseconds, latency.p95_interval_ms))
-        shown = {key: least(latency, f"{key}_ms") for key in ("p50", "p95", "p99", "mean", "std", "min", "max")}
+        shown = {key: latency.shown(f"{key}_ms") for key in ("p50", "p95", "p99", "mean", "std", "min", "max")}
         counts = [f"{latency.answered:,}", f"{latency.failures.total:,}"]
         rows.append([name, *counts, shown.pop("p50"), shown.pop("p95"), between, *shown.values()])
     heads = [what, "answered", "failed", "P50", "P95", "P95 interval", "P99", "mean", "std", "min", "max"]
@@ -304,7 +305,7 @@ def _load_tables(loads: Mapping[str, Mapping[LoadKey, Load]]) -> list[Table]:
         failed, is_open = load.latency.failures.total, load.arrival_rate is not None
         row = [name, str(load.threads), *([f"{load.arrival_rate:g} {load.arrivals}"] if is_open else [])]
         row += [NONE if math.isnan(rate) else f"{rate:,.1f}" for rate in (load.offered_qps, load.qps)]
-        row += [least(load.latency, key) for key in ("p50_ms", "p95_ms", "p99_ms")]
+        row += [load.latency.shown(key) for key in ("p50_ms", "p95_ms", "p99_ms")]
         rows[is_open].append([*row, f"{failed:,}", f"{failed / (load.latency.calls or 1):.1%}"])
     closed = Table(["system", "threads", *heads], rows[False], "Throughput, closed loop", left=1)
     return [closed, Table(["system", "threads", "arrivals/s", *heads], rows[True], "Throughput, open loop", left=1)]

@@ -10,31 +10,23 @@ from typing import Any
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import evaluate
+from permed_measures.files.candidates import as_candidates, as_queries
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.notes import Queries
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order
 from permed_measures.render.words import queries as counted
-from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
-from permed_measures.serving.candidates import Answer, as_candidates, as_queries, looks_like_places, read_answer
-from permed_measures.serving.cost import Cost
-from permed_measures.serving.failures import BAD_ANSWER
+from permed_measures.serving.answers import Answer, Answers, Recorded, looks_like_places, read_answer
+from permed_measures.serving.calls import BAD_ANSWER, TIMEOUT_S, Caller, CallError, Clock
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.recorded import Answers, Recorded
 from permed_measures.serving.report import Reranked, RerankReport
-from permed_measures.serving.summary import ServingSummary
+from permed_measures.serving.summary import Cost, ServingSummary
 from permed_measures.serving.targets import Targets
 from permed_measures.serving.throughput import Arrivals, Load, calls_under_load, load_plans
 from permed_measures.serving.workers import GIVE_UP, Phase
 
 Reranker = Callable[..., Any]
 GIVEN = ("text", "records")
-
-
-class BadAnswerError(InputError):
-    """An answer that makes no sense."""
-
-    failure_kind = BAD_ANSWER
 
 
 def _fresh(value: tuple[str, list[Any]]) -> tuple[str, list[Any]]:
@@ -51,7 +43,7 @@ class RerankEvaluator:
     """Runs rerankers over the same queries and candidates.
 
     A reranker is called with the query and the list of its candidates' texts (with ``given="records"``: their records)
-    and answers in one of the shapes of :func:`~permed_measures.serving.candidates.read_answer`; it may be async, or a
+    and answers in one of the shapes of :func:`~permed_measures.serving.answers.read_answer`; it may be async, or a
     factory (see :class:`~permed_measures.serving.calls.Caller`). The order of the candidates is the ranking without
     reranking. Measures are the profile's, computed by :func:`permed_measures.evaluate`.
 
@@ -72,8 +64,7 @@ class RerankEvaluator:
         given: str = "text",
     ) -> None:
         if given not in GIVEN:
-            msg = f"given={given!r} is not allowed; give one of {', '.join(map(repr, GIVEN))}"
-            raise ParamError(msg)
+            raise ParamError(f"given={given!r} is not allowed; give one of {', '.join(map(repr, GIVEN))}")
         self.profile = load_profile(profile)
         self.given = given
         self.queries = as_queries(queries)
@@ -109,8 +100,7 @@ class RerankEvaluator:
         """Evaluate several rerankers, one after the other, with the options of :meth:`evaluate`."""
         for name in costs or {}:
             if name not in rerankers:
-                msg = f"a cost for {name!r}, which is none of {', '.join(map(repr, rerankers))}"
-                raise ParamError(msg)
+                raise ParamError(f"a cost for {name!r}, which is none of {', '.join(map(repr, rerankers))}")
         made = [
             self.evaluate(reranker, name=name, cost=(costs or {}).get(name), **options)
             for name, reranker in rerankers.items()
@@ -198,13 +188,13 @@ class RerankEvaluator:
         run, notes = self._answers(recorded)
         unanswered: Answers = {query_id: [] for query_id in self.query_ids if query_id not in run}
         latency = Latency.of_calls(recorded.calls, sizes, warming=recorded.warming, seed=seed)
+        by_size = {size: Latency.of_calls(calls, sizes, seed=seed) for size, calls in recorded.sizes.items()}
         loads = {key: Load.of_calls(plan, calls, sizes, seed) for key, (plan, calls) in recorded.loads.items()}
         return Reranked(
             name,
             evaluate(self.qrels, run | unanswered, profile=self.profile),
-            ServingSummary(latency, cost=cost, loads=loads, queries_per_day=queries_per_day),
+            ServingSummary(latency, cost=cost, loads=loads, by_size=by_size, queries_per_day=queries_per_day),
             run,
-            {size: Latency.of_calls(calls, sizes, seed=seed) for size, calls in recorded.sizes.items()},
             (*self.notes, *notes),
             recorded,
         )
@@ -245,14 +235,13 @@ class RerankEvaluator:
         try:
             return Answer(read_answer(answer, self.candidates[query_id]), looks_like_places(answer))
         except InputError as error:
-            raise BadAnswerError(f"query {query_id!r}: {error}") from None
+            raise CallError(BAD_ANSWER, f"query {query_id!r}: {error}") from None
 
     def _places_of(self, size: int) -> list[int]:
         """Return the places of the queries that have so many candidates."""
         places = [p for p, query_id in enumerate(self.query_ids) if len(self.candidates[query_id]) >= size]
         if not places:
-            msg = f"sizes: no query has {size} candidates"
-            raise ParamError(msg)
+            raise ParamError(f"sizes: no query has {size} candidates")
         return places
 
     def _check(self, judged: Mapping[str, Any]) -> None:
@@ -261,8 +250,7 @@ class RerankEvaluator:
             msg = f"none of the {len(self.queries)} queries is among the {len(judged)} of the qrels; {lacks}"
             raise InputError(msg)
         if not self.query_ids:
-            msg = f"none of the {len(self.queries)} queries has candidates; {lacks}"
-            raise InputError(msg)
+            raise InputError(f"none of the {len(self.queries)} queries has candidates; {lacks}")
         for query_id in self.query_ids if self.given == "text" else ():
             without = next((c for c in self.candidates[query_id] if c.text is None), None)
             if without is not None:

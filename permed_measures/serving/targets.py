@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError
 from permed_measures.profiles import FAILURE_SHARE, Profile, Target, load_profile
@@ -18,8 +17,7 @@ WORTH_IT = 0.15
 """Source 5: reranking is worth it only if the main measure improves by more than this share."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """One target and what was measured."""
 
     target: Target
@@ -44,15 +42,9 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
-        return {
-            "name": self.target.name,
-            "value": self.value,
-            "target": self.target.target,
-            "excellent": self.target.excellent,
-            "lower_is_better": self.target.lower_is_better,
-            "status": self.status,
-            "missed_by": self.missed_by,
-        }
+        name, target, excellent, lower = self.target
+        record = {"name": name, "value": self.value, "target": target, "excellent": excellent}
+        return {**record, "lower_is_better": lower, "status": self.status, "missed_by": self.missed_by}
 
     def __str__(self) -> str:
         """Say it: "missed by 0.03 (3.5%)"."""
@@ -64,8 +56,7 @@ class Verdict:
         return f"missed by {self.missed_by:.4g}{share}"
 
 
-@dataclass(frozen=True)
-class Worth:
+class Worth(NamedTuple):
     """Whether reranking is worth it: the main measure against the list without reranking."""
 
     name: str
@@ -87,14 +78,9 @@ class Worth:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values; an infinite improvement is None."""
-        return {
-            "name": self.name,
-            "baseline": self.baseline,
-            "value": self.value,
-            "improvement": self.improvement if math.isfinite(self.improvement) else None,
-            "threshold": self.threshold,
-            "worth_it": self.holds,
-        }
+        grown = self.improvement if math.isfinite(self.improvement) else None
+        record = {"name": self.name, "baseline": self.baseline, "value": self.value, "improvement": grown}
+        return {**record, "threshold": self.threshold, "worth_it": self.holds}
 
     def __str__(self) -> str:
         grown = f"{self.improvement:+.1%}" if math.isfinite(self.improvement) else "from 0"
@@ -124,10 +110,8 @@ class Targets:
         self.worth_it = worth_it
         for target in self.targets:
             if (target.excellent > target.target) if target.lower_is_better else (target.excellent < target.target):
-                msg = (
-                    f"target {target.name}: {target.excellent:g} (excellent) is easier to reach than {target.target:g}"
-                )
-                raise ParamError(msg)
+                easier = f"{target.excellent:g} (excellent) is easier to reach than {target.target:g}"
+                raise ParamError(f"target {target.name}: {easier}")
 
     @classmethod
     def of_profile(cls, profile: str | Path | Profile) -> Targets:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock
-from permed_measures.serving.failures import NOT_STARTED
+from permed_measures.serving.calls import NOT_STARTED, TIMEOUT_S, Caller, Clock
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.workers import Call, Phase, Turn, at_least
+from permed_measures.serving.workers import Call, Phase, Turn, Turns, at_least
 
 T = TypeVar("T")
 
@@ -23,15 +22,51 @@ LoadKey = int | tuple[int, float]
 """Threads; or threads and arrivals a second, where several rates are measured."""
 
 
+@dataclass(frozen=True)
+class LoadPlan:
+    """What a load is to be."""
+
+    threads: int
+    duration_s: float
+    arrival_rate: float | None = None
+    arrivals: Arrivals = "even"
+    drain_s: float | None = None
+    max_calls: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, whole in (("threads", self.threads), ("max_calls", self.max_calls)):
+            if whole is not None:
+                at_least(name, whole, 1)
+        for name, low in (("duration_s", "> 0"), ("arrival_rate", "> 0"), ("drain_s", ">= 0")):
+            number = getattr(self, name)
+            if number is not None and not (0 < number < math.inf or (number == 0 and low == ">= 0")):
+                raise ParamError(f"{name}={number!r} is not allowed; give a number {low}")
+        if self.arrivals not in ARRIVALS:
+            raise ParamError(f"arrivals={self.arrivals!r} is not allowed.{did_you_mean(str(self.arrivals), ARRIVALS)}")
+
+    def due_s(self, seed: int) -> list[float] | None:
+        """Return when each call arrives, since the start; None in a closed loop."""
+        if self.arrival_rate is None:
+            return None
+        if self.arrivals == "even":
+            count = max(1, math.ceil(self.duration_s * self.arrival_rate))
+            return [number / self.arrival_rate for number in range(count)][: self.max_calls]
+        draw, now, times = random.Random(seed), 0.0, []  # noqa: S311  (arrivals, no secrets)
+        while (now := now + draw.expovariate(self.arrival_rate)) < self.duration_s:
+            times.append(now)
+        return times[: self.max_calls] or [0.0]
+
+
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What one load gave."""
+    """What one load gave: ``elapsed_s`` is the time to the end of the last call, or until it was given up.
+
+    Latency runs from the start of each call in a closed loop, from its arrival in an open one, waiting included.
+    """
 
     threads: int
     elapsed_s: float
-    """From the start to the end of the last call, or to the time it was given up."""
     latency: Latency
-    """Closed loop: from the start of each call. Open loop: from its scheduled arrival, waiting included."""
     arrival_rate: float | None = None
     """Arrivals a second; None in a closed loop."""
     arrivals: Arrivals = "even"
@@ -51,8 +86,8 @@ class Load:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers."""
-        numbers: dict[str, Any] = {"threads": self.threads, "elapsed_s": self.elapsed_s}
         rates = {"qps": self.qps, "offered_qps": self.offered_qps}
+        numbers: dict[str, Any] = {"threads": self.threads, "elapsed_s": self.elapsed_s}
         numbers |= {name: rate for name, rate in rates.items() if not math.isnan(rate)}
         if self.arrival_rate is not None:
             numbers |= {"arrival_rate": self.arrival_rate, "arrivals": self.arrivals}
@@ -64,43 +99,6 @@ class Load:
         ends = [call.at_s + call.duration_ms / 1000 for call in calls if call.failure is None or call.duration_ms]
         latency = Latency.of_calls(calls, sizes, seed=seed)
         return cls(plan.threads, max(ends, default=0.0), latency, plan.arrival_rate, plan.arrivals, plan.duration_s)
-
-
-@dataclass(frozen=True)
-class LoadPlan:
-    """What a load is to be."""
-
-    threads: int
-    duration_s: float
-    arrival_rate: float | None = None
-    arrivals: Arrivals = "even"
-    drain_s: float | None = None
-    max_calls: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, whole in (("threads", self.threads), ("max_calls", self.max_calls)):
-            if whole is not None:
-                at_least(name, whole, 1)
-        for name in ("duration_s", "arrival_rate", "drain_s"):
-            number, low = getattr(self, name), 0.0 if name == "drain_s" else math.ulp(0.0)
-            if number is not None and not low <= number < math.inf:
-                msg = f"{name}={number!r} is not allowed; give a number {'>= 0' if name == 'drain_s' else '> 0'}"
-                raise ParamError(msg)
-        if self.arrivals not in ARRIVALS:
-            raise ParamError(f"arrivals={self.arrivals!r} is not allowed.{did_you_mean(str(self.arrivals), ARRIVALS)}")
-
-    def due_s(self, seed: int) -> list[float] | None:
-        """Return when each call arrives, since the start; None in a closed loop."""
-        if self.arrival_rate is None:
-            return None
-        if self.arrivals == "even":
-            count = max(1, math.ceil(self.duration_s * self.arrival_rate))
-            times = [number / self.arrival_rate for number in range(count)]
-        else:
-            draw, now, times = random.Random(seed), 0.0, []  # noqa: S311  (arrivals, no secrets)
-            while (now := now + draw.expovariate(self.arrival_rate)) < self.duration_s:
-                times.append(now)
-        return times[: self.max_calls] or [0.0]
 
 
 def load_plans(
@@ -140,16 +138,12 @@ def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defa
 
     Without ``arrival_rate`` the loop is closed: a thread calls again as soon as it has its answer, for ``duration_s``
     seconds. This tells the capacity, but a server that stalls is then asked less, and most of the wait of its users is
-    never seen (coordinated omission); with ``arrival_rate`` calls are due whatever the server does, and the latency
-    runs from the time a call was due, its wait in the queue included. They are due ``1 / arrival_rate`` apart, or with
-    ``arrivals="poisson"`` at random, as requests of many users are; several rates give latency against load.
-
-    An open loop schedules the arrivals of ``duration_s`` seconds and starts none later than ``drain_s`` seconds (as
-    long again, unless told) after them; those that were never started count as failures of the type NotStarted. A call
-    that has no answer after ``timeout_s`` seconds counts as NotFinished; its thread does not keep the program alive.
-    Both are censored: see :class:`~permed_measures.serving.Latency`. ``max_calls`` bounds the number of calls. ``call``
-    may be async: its calls then run at once on one event loop. A callable written in Python that computes by itself
-    gains nothing from threads: Python runs one at a time.
+    never seen (coordinated omission). With ``arrival_rate`` calls are due whatever the server does, evenly apart or
+    with ``arrivals="poisson"`` at random, and the latency runs from the time a call was due. None is started later than
+    ``drain_s`` seconds (as long again, unless told) after the last arrival: those count as NotStarted. A call without
+    an answer after ``timeout_s`` seconds counts as NotFinished. Both are failures, and censored: see
+    :class:`~permed_measures.serving.Latency`. ``call`` may be async: its calls then run at once on one event loop. One
+    that computes in Python gains nothing from threads: Python runs one at a time.
     """
     values = list(inputs)
     shared = {"duration_s": duration_s, "arrivals": arrivals, "drain_s": drain_s, "max_calls": max_calls}
@@ -163,17 +157,14 @@ def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defa
 
 def calls_under_load(phase: Phase, plan: LoadPlan, seed: int = 0) -> list[Call]:
     """Make the calls of one load."""
-    if not phase.values:
-        msg = "no inputs: nothing to call"
-        raise ParamError(msg)
     at_rate = "" if plan.arrival_rate is None else f", {plan.arrival_rate:g} arrivals/s"
     schedule = _Schedule(plan, len(phase.values), seed)
     named = replace(phase, label=f"{phase.label}, {plan.threads} threads{at_rate}")
     return [*named.run(schedule, plan.threads), *schedule.never_started()]
 
 
-class _Schedule:
-    """Hands out the calls to make: which input, and when it is due."""
+class _Schedule(Turns):
+    """Hands out the calls to make: which input, and when it is due; one that failed is not made again."""
 
     def __init__(self, plan: LoadPlan, places: int, seed: int) -> None:
         self._places, self._due_s, self._started = places, plan.due_s(seed), 0
@@ -182,18 +173,13 @@ class _Schedule:
         self._longest_s = plan.duration_s + (0.0 if self._due_s is None else drain_s)
 
     def next(self, at_s: float) -> Turn | None:
-        """Return the next call; None when there is none, or it is too late to start one."""
         number = self._started
         if at_s >= self._longest_s or (self._total is not None and number >= self._total):
             return None
         self._started += 1
         return Turn(number % self._places, None if self._due_s is None else self._due_s[number])
 
-    def ended(self, turn: Turn, call: Call) -> None:
-        """Take nothing: a call that failed is not made again."""
-
     def share(self, at_s: float) -> float:
-        """Return which share of the time is over."""
         return at_s / self._longest_s
 
     def never_started(self) -> list[Call]:
@@ -202,15 +188,3 @@ class _Schedule:
         why = NOT_STARTED, f"still in the queue after {end:g} s: the answers are slower than the arrivals"
         late = [] if self._due_s is None else list(enumerate(self._due_s))[self._started :]
         return [Call(n % self._places, end, 0.0, (end - due) * 1000, None, why, True) for n, due in late]
-
-
-def figures_of_loads(loads: Mapping[LoadKey, Load]) -> dict[str, float]:
-    """Return the flat figures of every load: ``qps_4_threads``; ``qps_4_threads_at_20_per_s`` for one of many rates."""
-    numbers: dict[str, float] = {}
-    for key, load in loads.items():
-        of = f"_{key}_threads" if isinstance(key, int) else f"_{key[0]}_threads_at_{key[1]:g}_per_s"
-        found = load.to_dict()
-        for name in ("qps", "offered_qps", "failures", "failure_share", "p95_ms", "p95_ms_at_least"):
-            if name in found:
-                numbers[name + of] = found[name]
-    return numbers

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from permed_measures.errors import ParamError
 from permed_measures.render.progress import progress as bar
-from permed_measures.serving.calls import Caller, Clock, NotFinishedError, Timed
-from permed_measures.serving.failures import NOT_CALLED, kind_of
+from permed_measures.serving.calls import NOT_CALLED, NOT_FINISHED, Caller, Clock, Timed, kind_of
 
 GIVE_UP = 5
 """So many calls in a row without an end, and no more are made."""
@@ -25,20 +25,19 @@ _SHOWN_S = 0.5
 
 
 class Call(NamedTuple):
-    """One call, as it is kept: all figures are made of these."""
+    """One call with the input of a place, as it is kept: all figures are made of these.
+
+    It began ``at_s`` after the start of its phase, ``waited_ms`` after it was due; ``failure`` is type and message. The
+    end of a *censored* one was never seen: it took longer than this.
+    """
 
     place: int
-    """Of the input."""
     at_s: float
-    """When it began, since the start of its phase."""
     duration_ms: float
     waited_ms: float = 0.0
-    """From the time it was due to its start."""
     answer: Any = None
     failure: tuple[str, str] | None = None
-    """Type and message."""
     censored: bool = False
-    """Whether its end was never seen: it took longer than this."""
 
     @property
     def latency_ms(self) -> float:
@@ -54,26 +53,25 @@ class Turn(NamedTuple):
     attempt: int = 0
 
 
-class Turns(Protocol):
-    """Hands out the calls; its methods are called by one thread at a time."""
+class Turns(ABC):
+    """Hands out the calls; its methods are called by one thread at a time, with the seconds since the start."""
 
+    @abstractmethod
     def next(self, at_s: float) -> Turn | None:
-        """Return the next call, so many seconds after the start; None when there is none."""
+        """Return the next call; None when there is none."""
 
-    def ended(self, turn: Turn, call: Call) -> None:
-        """Take what came of it."""
-
+    @abstractmethod
     def share(self, at_s: float) -> float:
         """Return which share is done."""
 
+    def ended(self, turn: Turn, call: Call) -> None:  # noqa: B027  (most take nothing)
+        """Take what came of a call."""
 
-class Rounds:
+
+class _Rounds(Turns):
     """Every input ``repeats`` times, in rounds, so that a drift of the machine meets all of them; failed ones again."""
 
     def __init__(self, count: int, *, repeats: int = 1, retries: int = 0, warmup: int | None = None) -> None:
-        if not count:
-            msg = "no inputs: nothing to call"
-            raise ParamError(msg)
         at_least("repeats", repeats, 1)
         self._retries = at_least("retries", retries, 0)
         self._places: Iterator[int] = (place for _ in range(repeats) for place in range(count))
@@ -84,20 +82,16 @@ class Rounds:
 
     @property
     def given_up(self) -> bool:
-        """Whether so many calls in a row had no end that no more are made."""
         return self._silent >= GIVE_UP
 
     def next(self, at_s: float) -> Turn | None:  # noqa: ARG002  (time does not matter here)
-        """Return the next call."""
         if self.given_up:
             return None
         if self._again:
             return self._again.pop()
-        place = next(self._places, None)
-        return None if place is None else Turn(place)
+        return next(map(Turn, self._places), None)
 
     def ended(self, turn: Turn, call: Call) -> None:
-        """Call again what failed."""
         self._silent = self._silent + 1 if call.censored else 0
         if call.failure is not None and turn.attempt < self._retries:
             self._again.append(Turn(turn.place, None, turn.attempt + 1))
@@ -105,13 +99,11 @@ class Rounds:
             self._done += 1
 
     def share(self, at_s: float) -> float:  # noqa: ARG002  (as above)
-        """Return which share is done."""
         return self._done / self._total
 
     def never_made(self) -> list[Call]:
-        """Return the calls that are left, as failures."""
-        said = f"{GIVE_UP} calls in a row had no end; no more were made"
-        return [Call(place, 0.0, 0.0, failure=(NOT_CALLED, said)) for place in self._places]
+        why = NOT_CALLED, f"{GIVE_UP} calls in a row had no end; no more were made"
+        return [Call(place, 0.0, 0.0, failure=why) for place in self._places]
 
 
 def at_least(name: str, number: int, low: int) -> int:
@@ -133,10 +125,15 @@ class Phase:
     label: str = "calls"
     read: Callable[[int, Any], Any] | None = None
 
+    def __post_init__(self) -> None:
+        if not self.values:
+            msg = "no inputs: nothing to call"
+            raise ParamError(msg)
+
     def rounds(self, *, warmup: int, repeats: int, retries: int = 0) -> tuple[list[Call], list[Call], bool]:
         """Return the calls of the warm-up, those that count, and whether the rest was given up."""
-        rounds = Rounds(len(self.values), repeats=repeats, retries=retries)
-        warmed = replace(self, progress=False).run(Rounds(len(self.values), warmup=warmup))
+        rounds = _Rounds(len(self.values), repeats=repeats, retries=retries)
+        warmed = replace(self, progress=False).run(_Rounds(len(self.values), warmup=warmup))
         calls = self.run(rounds)
         return warmed, [*calls, *rounds.never_made()], rounds.given_up
 
@@ -202,8 +199,7 @@ class _Workers:
         with self._lock:
             now = time.monotonic()
             for slot in [slot for slot in self._slots if slot.turn and now - slot.began >= self._limit_s]:
-                error = NotFinishedError(self._phase.caller.timeout_s)
-                self._take(slot, Timed(slot.start, self._phase.clock(), error=error))
+                self._take(slot, Timed(slot.start, self._phase.clock(), error=self._phase.caller.late()))
                 slot.left = True
                 self._slots.remove(slot)
                 self._add_thread()
@@ -252,7 +248,7 @@ class _Workers:
         at_s, error = timed.start - self._start, timed.error
         waited_ms = 0.0 if turn.due_s is None else (at_s - turn.due_s) * 1000
         failure = None if error is None else (kind_of(error), str(error) or repr(error))
-        is_late = isinstance(error, NotFinishedError)
+        is_late = failure is not None and failure[0] == NOT_FINISHED
         call = Call(turn.place, at_s, (timed.end - timed.start) * 1000, waited_ms, timed.answer, failure, is_late)
         self._calls.append(call)
         self._turns.ended(turn, call)

@@ -1,4 +1,4 @@
-"""Intervals of serving figures, and of the difference between two periods; requests count as independent.
+"""Intervals of percentiles, shares, rates and means of independent calls, and of the difference between two samples.
 
 A percentile has the exact interval of order statistics (no distribution is supposed), a share Wilson's, a rate that of
 the Poisson score, a mean the t interval. The interval of a difference is made of the two: MOVER (Zou and Donner 2008,
@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-import numpy as np
-
 from permed_measures.inference import estimate, units
-from permed_measures.serving.latency import LEVEL, Latency
 
+LEVEL = 0.95
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _WINDOW = 10
 """Standard deviations around its mean beyond which a binomial count is never."""
@@ -40,31 +38,43 @@ class Estimated(NamedTuple):
         return Estimated(change, low, change + math.hypot(self.high - self.value, other.value - other.low))
 
 
-def of_percentile(latency: Latency, percent: float) -> Estimated | None:
-    """Return a percentile; an upper end that would be beyond the slowest call, or a censored one, is not known.
+def of_percentile(ordered: Sequence[float], percent: float, known: int | None = None) -> Estimated | None:
+    """Return a percentile of values in order, the first ``known`` of which are; the others are at least so large.
 
-    >>> of_percentile(Latency.of(range(1, 101)), 50)       # ranks 40 and 61: 96.5% of all samples
+    An upper end beyond what is known is infinite.
+
+    >>> of_percentile(range(1, 101), 50)       # ranks 40 and 61: 96.5% of all samples
     Estimated(value=50.5, low=40.0, high=61.0)
     """
-    ordered = latency.ordered_ms
     if not len(ordered):
         return None
+    place = (len(ordered) - 1) * percent / 100
+    below = int(place)
+    above = float(ordered[min(below + 1, len(ordered) - 1)])
+    value = float(ordered[below]) + (place - below) * (above - float(ordered[below]))
     low, high = _ranks(len(ordered), percent / 100)
-    top = float(ordered[high - 1]) if high <= latency.surely else math.inf
-    return Estimated(latency.percentile(percent), float(ordered[low - 1]) if low else 0.0, top)
+    top = float(ordered[high - 1]) if high <= (len(ordered) if known is None else known) else math.inf
+    return Estimated(value, float(ordered[low - 1]) if low else 0.0, top)
 
 
 def _ranks(count: int, share: float) -> tuple[int, int]:
     """Return the ranks between which a percentile lies: how many of ``count`` samples are below it is binomial."""
     spread = _WINDOW * math.sqrt(count * share * (1 - share)) + _WINDOW
-    below = np.arange(max(0, int(count * share - spread)), min(count, int(count * share + spread) + 1) + 1)
-    steps = np.log((count - below[:-1]) / (below[:-1] + 1) * (share / (1 - share)))
-    chances = np.concatenate([[0.0], np.cumsum(steps)])
-    chances = np.exp(chances - chances.max())
-    reached = np.cumsum(chances) / chances.sum()
-    tail = (1 - LEVEL) / 2
-    at_most = int(np.searchsorted(reached, tail, side="right"))  # as many have P(B <= k) <= tail
-    return int(below[0]) + at_most, int(below[np.searchsorted(reached, 1 - tail)]) + 1
+    first, last = max(0, int(count * share - spread)), min(count, int(count * share + spread) + 1)
+    chances = [0.0]  # logarithms, from the first on
+    for below in range(first, last):
+        chances.append(chances[-1] + math.log((count - below) / (below + 1) * share / (1 - share)))
+    top, reached, low, high = max(chances), 0.0, first, last + 1
+    weights = [math.exp(chance - top) for chance in chances]
+    whole, tail = math.fsum(weights), (1 - LEVEL) / 2
+    for below, weight in enumerate(weights, first):
+        reached += weight / whole
+        if reached <= tail:
+            low = below + 1
+        if reached >= 1 - tail:
+            high = below + 1
+            break
+    return low, high
 
 
 def of_share(count: int, total: int) -> Estimated | None:
