@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import chain
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
@@ -20,8 +23,9 @@ from permed_measures.files.rows import (
     Subtopics,
     refuse_several,
 )
+from permed_measures.measures import arrays
 from permed_measures.numbers import canonical
-from permed_measures.ranking import Order, Ranking, check_ids, rank, rank_list
+from permed_measures.ranking import Order, Ranking, Rankings, check_ids, compiled, compiled_columns, plain_qrels, rank, rank_list
 
 Qrels = dict[str, Mapping[str, float]]
 
@@ -30,6 +34,11 @@ class _Checked(Qrels):
     """Qrels that were checked: those who hold them for many runs need not check them for each."""
 
     subtopics: Subtopics | None = None
+
+    @cached_property
+    def grades(self) -> set[float]:
+        """Every grade that occurs."""
+        return set().union(*(judged.values() for judged in self.values()))
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
@@ -55,6 +64,7 @@ RunLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str]] | _Rows
 
 
 _INT = {int}
+_LARGE = 100_000
 _FAR = 2**1023
 """A sum of grades beyond it holds one that may be too large to compute with."""
 _SHAPES = (
@@ -79,6 +89,8 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
 
         return as_qrels(read_qrels(source), subtopics=subtopics)
     if isinstance(source, Mapping):
+        if type(source) is dict and _are_plain(source):
+            return _Checked(source)
         pairs = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
         checked = _Checked(pairs)
         if isinstance(source, SubtopicQrels):
@@ -90,6 +102,18 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
     if _is_ranx(source):
         return as_qrels(source.to_dict())
     return as_qrels(_judged_rows(source), subtopics=subtopics)
+
+
+def _are_plain(qrels: dict[Any, Any]) -> bool:
+    """Whether the qrels are dicts of dicts with ids and whole grades, as they are; in doubt not."""
+    if compiled():
+        return plain_qrels(qrels)
+    if not set(map(type, qrels)) <= {str} or not set(map(type, qrels.values())) <= {dict} or "" in qrels:
+        return False
+    doc_ids = list(chain.from_iterable(qrels.values()))
+    grades = list(chain.from_iterable(map(dict.values, qrels.values())))
+    whole = set(map(type, doc_ids)) <= {str} and all(doc_ids) and set(map(type, grades)) <= _INT
+    return whole and max(map(abs, set(grades)), default=0) < _FAR
 
 
 def subtopics_of(qrels: Qrels) -> Subtopics | None:
@@ -144,6 +168,36 @@ def ranking_of(
     if isinstance(returned, Ranking):  # of a large file: ranked as it was read
         return returned
     return rank_list(returned, grades, query_id=query_id)
+
+
+def rankings_of(
+    qrels: Qrels,
+    run: Returned,
+    query_ids: list[str],
+    *,
+    depth: int | None = None,
+    cutoff: int | None = None,
+    order: Order = "float32",
+) -> Rankings:
+    """Rank the documents of many queries, those below ``depth`` left out; counts are those of the top ``cutoff``."""
+    lists = run if type(run) is dict else dict(run)
+    filled = compiled_columns(qrels, lists, query_ids, (depth, cutoff), order)
+    if filled is None and not compiled() and numpy_is_worth_it(lists):
+        filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
+    if filled is not None:
+        return filled
+    views = []
+    for query_id in query_ids:
+        returned = lists.get(query_id)
+        grades = qrels.get(query_id, {})
+        nothing = Ranking([], judged=grades.values(), num_ret=0)
+        views.append(ranking_of(query_id, returned, grades, depth, order) if returned else nothing)
+    return Rankings.of(views, cutoff)
+
+
+def numpy_is_worth_it(run: Mapping[str, Collection[Any]]) -> bool:
+    """Whether numpy is loaded, or the run is so large that loading it takes less time than doing without."""
+    return "numpy" in sys.modules or sum(map(len, run.values())) >= _LARGE
 
 
 def _query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked here)
