@@ -448,8 +448,55 @@ static PyObject *plain_qrels(PyObject *module, PyObject *qrels) {
     Py_RETURN_TRUE;
 }
 
+/* Whether C can hold an id: UTF-8 without NUL, and not empty. */
+static int is_text(PyObject *id) {
+    Py_ssize_t size;
+    const char *text;
+    if (!PyUnicode_CheckExact(id)) return 0;
+    if ((text = PyUnicode_AsUTF8AndSize(id, &size)) == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    return size > 0 && memchr(text, 0, (size_t)size) == NULL;
+}
+
+static int can_be_handed(PyObject *dict, long long highest) {
+    PyObject *id, *value;
+    Py_ssize_t place = 0;
+    int some = highest < 0;
+    if (!PyDict_CheckExact(dict) || !PyDict_Size(dict)) return 0;
+    while (PyDict_Next(dict, &place, &id, &value)) {
+        double number;
+        if (!is_text(id)) return 0;
+        if (highest < 0) {
+            if (!PyFloat_CheckExact(value) || !read_score(value, &number)) return 0;
+        } else {
+            if (!PyLong_CheckExact(value) || !read_grade(value, &number) || fabs(number) > (double)highest) return 0;
+            some |= number >= 0;
+        }
+    }
+    return some;
+}
+
+PyDoc_STRVAR(handed_doc, "handed(dicts, highest)\n--\n\n"
+             "Whether pytrec_eval may see these dicts as they are: every id is text without NUL, no dict is empty; with a highest\n"
+             "grade, all values are ints up to it, one in each dict at least 0; with -1, floats without NaN.");
+
+static PyObject *handed(PyObject *module, PyObject *arguments) {
+    PyObject *dicts, *id, *dict;
+    Py_ssize_t place = 0;
+    long long highest;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OL", &dicts, &highest)) return NULL;
+    if (!PyDict_Check(dicts)) Py_RETURN_FALSE;
+    while (PyDict_Next(dicts, &place, &id, &dict))
+        if (!is_text(id) || !can_be_handed(dict, highest)) Py_RETURN_FALSE;
+    Py_RETURN_TRUE;
+}
+
 static PyMethodDef functions[] = {
     {"columns", columns_of, METH_VARARGS, columns_doc},
+    {"handed", handed, METH_VARARGS, handed_doc},
     {"plain_qrels", plain_qrels, METH_O, plain_qrels_doc},
     {NULL, NULL, 0, NULL},
 };

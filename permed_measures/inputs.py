@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain
+from operator import methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
@@ -25,7 +25,17 @@ from permed_measures.files.rows import (
 )
 from permed_measures.measures import arrays
 from permed_measures.numbers import canonical
-from permed_measures.ranking import Order, Ranking, Rankings, check_ids, compiled, compiled_columns, plain_qrels, rank, rank_list
+from permed_measures.ranking import (
+    Order,
+    Ranking,
+    Rankings,
+    check_ids,
+    compiled_columns,
+    compiled_part,
+    numpy_is_worth_it,
+    rank,
+    rank_list,
+)
 
 Qrels = dict[str, Mapping[str, float]]
 
@@ -38,7 +48,7 @@ class _Checked(Qrels):
     @cached_property
     def grades(self) -> set[float]:
         """Every grade that occurs."""
-        return set().union(*(judged.values() for judged in self.values()))
+        return set().union(*map(methodcaller("values"), self.values()))
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
@@ -64,7 +74,6 @@ RunLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str]] | _Rows
 
 
 _INT = {int}
-_LARGE = 100_000
 _FAR = 2**1023
 """A sum of grades beyond it holds one that may be too large to compute with."""
 _SHAPES = (
@@ -106,14 +115,20 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
 
 def _are_plain(qrels: dict[Any, Any]) -> bool:
     """Whether the qrels are dicts of dicts with ids and whole grades, as they are; in doubt not."""
-    if compiled():
-        return plain_qrels(qrels)
+    part = compiled_part()
+    if part is not None:
+        return bool(part.plain_qrels(qrels))
     if not set(map(type, qrels)) <= {str} or not set(map(type, qrels.values())) <= {dict} or "" in qrels:
         return False
     doc_ids = list(chain.from_iterable(qrels.values()))
     grades = list(chain.from_iterable(map(dict.values, qrels.values())))
     whole = set(map(type, doc_ids)) <= {str} and all(doc_ids) and set(map(type, grades)) <= _INT
     return whole and max(map(abs, set(grades)), default=0) < _FAR
+
+
+def distinct_grades(qrels: Qrels) -> set[float]:
+    """Return every grade that occurs in the qrels."""
+    return (qrels if isinstance(qrels, _Checked) else _Checked(qrels)).grades
 
 
 def subtopics_of(qrels: Qrels) -> Subtopics | None:
@@ -170,7 +185,7 @@ def ranking_of(
     return rank_list(returned, grades, query_id=query_id)
 
 
-def rankings_of(
+def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
     qrels: Qrels,
     run: Returned,
     query_ids: list[str],
@@ -182,7 +197,9 @@ def rankings_of(
     """Rank the documents of many queries, those below ``depth`` left out; counts are those of the top ``cutoff``."""
     lists = run if type(run) is dict else dict(run)
     filled = compiled_columns(qrels, lists, query_ids, (depth, cutoff), order)
-    if filled is None and not compiled() and numpy_is_worth_it(lists):
+    documents = sum(len(returned) for returned in lists.values() if type(returned) is dict)
+    whole = depth is None or documents <= 4 * depth * len(lists)  # elsewhere the top of each list is soon found
+    if filled is None and whole and numpy_is_worth_it(documents):
         filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
     if filled is not None:
         return filled
@@ -193,11 +210,6 @@ def rankings_of(
         nothing = Ranking([], judged=grades.values(), num_ret=0)
         views.append(ranking_of(query_id, returned, grades, depth, order) if returned else nothing)
     return Rankings.of(views, cutoff)
-
-
-def numpy_is_worth_it(run: Mapping[str, Collection[Any]]) -> bool:
-    """Whether numpy is loaded, or the run is so large that loading it takes less time than doing without."""
-    return "numpy" in sys.modules or sum(map(len, run.values())) >= _LARGE
 
 
 def _query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked here)

@@ -8,13 +8,15 @@ that is already in order.
 from __future__ import annotations
 
 import os
+import sys
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from heapq import nlargest
 from importlib import import_module
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
 from math import isnan
 from operator import gt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -33,6 +35,12 @@ ORDERS: tuple[Order, ...] = ("float32", "float64")
 """How precisely scores are compared: as trec_eval 9.0.8 and pytrec_eval do, or as trec_eval 10.0 does."""
 
 Grades = Mapping[str, float]
+Bounds = tuple[int | None, int | None]
+"""The depth below which ranks are left out, and the depth down to which documents are counted; None is no bound."""
+
+_LARGE = 100_000
+_LONG = 256
+"""Of a longer list, only what can be in the top is looked at: reading 1,000 ids costs as much as ranking them."""
 
 COLUMNS: Any = None
 """The compiled part, ``_columns.c``; None where it was not compiled, or where PERMED_MEASURES_PLAIN=1 forbids it."""
@@ -44,6 +52,16 @@ if not os.environ.get("PERMED_MEASURES_PLAIN"):
 def compiled() -> bool:
     """Whether the compiled part is in use; without it every value is the same, and takes longer."""
     return COLUMNS is not None
+
+
+def compiled_part() -> Any:  # noqa: ANN401  (a module of C)
+    """Return the compiled part; None where it is not in use."""
+    return COLUMNS
+
+
+def numpy_is_worth_it(rows: int) -> bool:
+    """Whether numpy is loaded, or so much is to be done that loading it takes less time than doing without."""
+    return "numpy" in sys.modules or rows >= _LARGE
 
 
 class Ranking:
@@ -95,10 +113,7 @@ class Ranking:
     @property
     def missed(self) -> list[float]:
         """The grades of the judged documents that have no rank here."""
-        missed = list(self.judged)
-        for _, grade in self.ranked:
-            missed.remove(grade)
-        return missed
+        return list((Counter(self.judged) - Counter(grade for _, grade in self.ranked)).elements())
 
     def num_rel(self, rel: float) -> int:
         """How many judged documents are relevant."""
@@ -188,6 +203,12 @@ class Rankings:
                 first += judged
         return self._views
 
+    def grades(self) -> set[float]:
+        """Every grade that occurs."""
+        if self.columns is not None:
+            return set(self.columns.grades.tolist())
+        return set().union(*(view.judged for view in self._views))
+
 
 def rank(
     scores: Mapping[str, float],
@@ -209,6 +230,9 @@ def rank(
     >>> rank(near_tie, {"a": 1}).ranked, rank(near_tie, {"a": 1}, order="float64").ranked
     ([(2, 1)], [(1, 1)])
     """
+    num_ret = len(scores)
+    if depth is not None and num_ret > max(_LONG, 4 * depth) and "" not in scores and numpy_is_worth_it(num_ret):
+        scores = _top(scores, depth)
     check_ids(scores, query_id)
     keys = _singles(scores, query_id)
     in_order: Iterable[str] = scores
@@ -224,7 +248,25 @@ def rank(
     elif keys and isnan(keys[0]):
         raise InputError(_nan_message(scores, query_id))
     ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(islice(in_order, depth), 1) if doc_id in grades]
-    return Ranking(ranked, judged=grades.values(), num_ret=len(keys), ascending=ascending)
+    return Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
+
+
+def _top(scores: Mapping[str, float], depth: int) -> Mapping[str, float]:
+    """Return the first documents of a long list, one more than the depth and all that tie with it; in doubt all."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    try:
+        sum(scores.values())  # numpy would read text
+        with np.errstate(over="ignore"):
+            keys = np.fromiter(scores.values(), np.float32, len(scores))
+    except (TypeError, ValueError, ArithmeticError):
+        return scores
+    if np.isnan(keys).any():
+        return scores
+    if (keys[1:] <= keys[:-1]).all():  # in order already, as most are
+        return {doc_id: scores[doc_id] for doc_id in islice(scores, int((keys >= keys[depth]).sum()))}
+    lowest = np.partition(keys, len(keys) - depth - 1)[len(keys) - depth - 1]
+    return {doc_id: scores[doc_id] for doc_id in compress(scores, (keys >= lowest).tolist())}
 
 
 def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> Ranking:
@@ -279,13 +321,10 @@ def compiled_columns(
     qrels: Mapping[str, Grades],
     run: dict[str, Any],
     query_ids: list[str],
-    bounds: tuple[int | None, int | None],
+    bounds: Bounds,
     order: Order = "float32",
 ) -> Rankings | None:
-    """Rank all queries at once in the compiled part; None where there is none, or in doubt, which :func:`rank` settles.
-
-    ``bounds`` are the depth below which ranks are left out, and the depth down to which documents are counted.
-    """
+    """Rank all queries at once in the compiled part; None where there is none, or in doubt: :func:`rank` settles it."""
     if COLUMNS is None:
         return None
     depth, cutoff = (-1 if bound is None else bound for bound in bounds)
@@ -295,11 +334,6 @@ def compiled_columns(
     whole, floats = filled[:3], filled[3:6]
     columns = Columns(*(memoryview(c).cast("q") for c in whole), *(memoryview(c).cast("d") for c in floats))
     return Rankings(Counts(*filled[6:]), columns)
-
-
-def plain_qrels(qrels: dict[Any, Any]) -> bool:
-    """Whether the compiled part finds dicts of dicts with ids and whole grades; in doubt not."""
-    return bool(COLUMNS.plain_qrels(qrels))
 
 
 def check_ids(doc_ids: Collection[Any], query_id: str) -> None:

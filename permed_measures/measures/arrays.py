@@ -13,7 +13,7 @@ from math import inf, log, nan
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.numbers import as_float
-from permed_measures.ranking import Columns, Counts, Order, Ranking, Rankings
+from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings
 from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
@@ -33,12 +33,9 @@ _Scores = list[dict[str, float]]
 
 
 def fill(
-    qrels: Mapping[str, Any], run: Mapping[str, Any], query_ids: list[str], bounds: tuple[int | None, int | None], order: Order
+    qrels: Mapping[str, Any], run: Mapping[str, Any], query_ids: list[str], bounds: Bounds, order: Order
 ) -> Rankings | None:
-    """Rank all queries as :func:`~permed_measures.ranking.rank` does one; None in doubt, which the plain way settles.
-
-    ``bounds`` are the depth below which ranks are left out, and the depth down to which documents are counted.
-    """
+    """Rank all queries as :func:`~permed_measures.ranking.rank` does one; None in doubt, which that one settles."""
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
     lists = list(map(run.get, query_ids, repeat(_NONE)))
@@ -56,30 +53,31 @@ def fill(
     return Rankings(counts, Columns(*map(np.concatenate, zip(*(columns for _, columns in parts), strict=True))))
 
 
-def _filled(
-    lists: _Scores, judged: _Scores, bounds: tuple[int | None, int | None], order: Order
-) -> tuple[Counts, Columns] | None:
+def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tuple[Counts, Columns] | None:
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
-    doc_ids = list(chain.from_iterable(lists))
-    try:
-        "".join(doc_ids)  # the fastest way to see that all of them are strings
-        scores = np.frombuffer(array("f", chain.from_iterable(map(dict.values, lists))), np.float32)
-        grades = np.array(array("d", chain.from_iterable(map(dict.values, judged))))
-        pairs = zip(lists, judged, strict=True)
-        judged_scores = array("f", [found.get(doc_id, nan) for found, grades_of in pairs for doc_id in grades_of])
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if not all(doc_ids) or np.isnan(scores).any() or (np.abs(grades) > _EXACT).any():
-        return None
     num_ret, num_judged = (np.fromiter(map(len, group), np.int64, len(group)) for group in (lists, judged))
-    row_query = np.repeat(np.arange(len(lists)), num_judged)
-    keys = _keys(np.repeat(np.arange(len(lists)), num_ret), scores)
+    doc_ids = list(chain.from_iterable(lists))
+    pairs = zip(lists, judged, strict=True)
+    try:
+        known = [found.get(doc_id, nan) for found, grades_of in pairs for doc_id in grades_of]
+        "".join(doc_ids)  # the fastest way to see that all of them are strings
+        scores = _singles(list(chain.from_iterable(map(dict.values, lists))))
+        judged_scores = np.array(known, np.float64)
+        grades = np.array(list(chain.from_iterable(map(dict.values, judged))), np.float64)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    if scores is None or not all(doc_ids) or (np.abs(grades) > _EXACT).any():
+        return None
+    queries = np.arange(len(lists))
+    row_query = np.repeat(queries, num_judged)
+    keys = _keys(np.repeat(queries, num_ret), scores)
     in_descending_order = bool((keys[1:] > keys[:-1]).all())
     if not in_descending_order:
-        keys.sort()
+        keys = _sorted(keys, scores, num_ret)
     found = ~np.isnan(judged_scores)
-    wanted = _keys(row_query[found], np.frombuffer(judged_scores, np.float32)[found])
+    with np.errstate(over="ignore"):
+        wanted = _keys(row_query[found], judged_scores[found].astype(np.float32))
     ranks = np.full(len(row_query), inf)
     ranks[found] = 1 + keys.searchsorted(wanted) - (np.cumsum(num_ret) - num_ret)[row_query[found]]
     ties = [0, 0]
@@ -96,10 +94,32 @@ def _filled(
     )
     if bounds[0] is not None:
         ranks[ranks > bounds[0]] = inf
-    rows = np.lexsort((ranks, row_query))
-    ranks, grades = ranks[rows], grades[rows]
+    by_rank = np.lexsort((ranks, row_query))
+    ranks, grades = ranks[by_rank], grades[by_rank]
     num_hits = np.bincount(row_query[ranks < inf], minlength=len(lists))
     return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
+
+
+def _singles(scores: list[Any]) -> Any:  # noqa: ANN401  (numpy's)
+    """Return scores as 32-bit floats; None where one is NaN, or no number."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    total = np.asarray(sum(scores))  # no text, no bytes
+    doubles = np.fromiter(scores, np.float64, len(scores))
+    if total.dtype.kind not in "fiub" or total.ndim or (total != total and np.isnan(doubles).any()):
+        return None
+    with np.errstate(over="ignore"):  # 1e300 is infinite there, in trec_eval 9.0.8 too
+        return doubles.astype(np.float32)
+
+
+def _sorted(keys: Any, scores: Any, num_ret: Any) -> Any:  # noqa: ANN401  (numpy's)
+    """Sort keys; lists of one length by their scores, which is faster by far."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    if not (num_ret == num_ret[0]).all():
+        return np.sort(keys)
+    rows = np.sort(-scores.reshape(len(num_ret), -1), axis=1)
+    return _keys(np.repeat(np.arange(len(num_ret)), num_ret), -rows.ravel())
 
 
 def _keys(queries: Any, scores: Any) -> Any:  # noqa: ANN401  (numpy's)
