@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain, repeat
@@ -21,11 +21,11 @@ from ir_measures import Measure
 from permed_measures.errors import HostError, InputError
 from permed_measures.measures import declared
 from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
-from permed_measures.ranking import Ranking, Rankings, compiled_part
+from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
 _BATCH = 4096
-SHORT = 64
-"""Up to this length a list is handed over faster than its judged documents are named."""
+_FEW = 8
+_LENGTHS = 64
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
 MAX_GRADE = 10_000
@@ -50,13 +50,8 @@ def deepest(measure: Measure) -> int | None:
     return None if known.arguments.get("judged_only") else call.depth
 
 
-class _Known(NamedTuple):
-    """What pytrec_eval gets to know of a ranking; those that look alike to it are asked once."""
-
-    ranks: tuple[float, ...]
-    grades: tuple[float, ...]
-    """Of the documents at these ranks, then of the others, where these matter."""
-    length: int
+_Known = tuple[tuple[float, ...], tuple[float, ...], int]
+"""What pytrec_eval gets to know of a ranking: ranks, the grades there and then those of other documents, the length."""
 
 
 class _Invocation:
@@ -76,7 +71,7 @@ class _Invocation:
         self._zero = all(call.zero_without_hits for call in calls)
         answers = None if given is None else self._handed(given)
         if answers is None:
-            places: dict[_Known, int] = {}
+            places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
             order = [-1 if known is None else places.setdefault(known, len(places)) for known in self._known(rankings)]
             answers = list(self._ask(list(places)))
         else:
@@ -104,53 +99,74 @@ class _Invocation:
         """Yield what matters of each ranking; None where all values are 0."""
         exact_length = any(call.counts_returned for call in self.calls.values())
         needs_missed = any(call.needs_missed for call in self.calls.values())
+        depth, zero = self._depth, self._zero
         for num_ret, ranks, grades in self._rows(rankings):
-            last = len(ranks) if self._depth is None else bisect_right(ranks, self._depth)
-            if not num_ret or (self._zero and not last):
+            last = len(ranks) if depth is None else bisect_right(ranks, depth)
+            if not num_ret or (zero and not last):
                 yield None
                 continue
             length = num_ret
             if not exact_length:  # unjudged documents at the end change no such value: few lengths, each made once
                 length = 1 << (int(ranks[last - 1] if last else 1) - 1).bit_length()
-            length = length if self._depth is None else min(length, self._depth)
-            yield _Known(tuple(ranks[:last]), tuple(grades if needs_missed else grades[:last]), length)
+            length = length if depth is None or length < depth else depth
+            yield tuple(ranks[:last]), tuple(grades if needs_missed else grades[:last]), length
 
     def _rows(self, rankings: Rankings) -> Iterator[tuple[int, list[float], list[float]]]:
         """Yield the length of each list, the ranks in it, and the grades of these, then of all others."""
         if rankings.columns is not None and self.gains is None and not self.judged_only:
-            num_ret, num_hits, num_judged, ranks, grades, _ = (column.tolist() for column in rankings.columns)
-            first = 0
-            for returned, hits, judged in zip(num_ret, num_hits, num_judged, strict=True):
-                yield returned, ranks[first : first + hits], grades[first : first + judged]
-                first += judged
+            yield from _sliced(rankings.columns)
             return
         for view in rankings.views:
             ranking = view if self.gains is None else view.mapped(self.gains)
             if self.judged_only:  # before anything is cut: a judged document moves up when unjudged ones are taken out
                 ranking = ranking.judged_only()
-            ranks = [rank for rank, _ in ranking.ranked]
+            ranks: list[float] = [rank for rank, _ in ranking.ranked]
             yield ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *ranking.missed]
 
     def _ask(self, known: Sequence[_Known]) -> Iterator[dict[str, float]]:
         calls = self.calls.values()
-        grades: set[float] = set().union(*(one.grades for one in known))
+        grades: set[float] = set().union(*(grades for _, grades, _ in known))
         threshold = any(call.threshold for call in calls) or not fit(grades)
         made = {grade: binary(grade, self.rel) if threshold else int(grade) for grade in grades}
         level = 1 if threshold else self._level()
         names = sorted({call.name for call in calls})
-        for start in range(0, len(known), _BATCH):
-            batch = known[start : start + _BATCH]
-            # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
-            judgements = [
-                {name: made[grade] for name, grade in zip(_names(one), one.grades, strict=True)} for one in batch
-            ]
-            qrels = {
-                str(number): judged if max(judged.values(), default=-1) >= 0 else {**judged, **_NOTHING}
-                for number, judged in enumerate(judgements)
-            }
-            run = {str(number): _numbered(one.length) for number, one in enumerate(batch)}
-            answers = _evaluator(qrels, names, level).evaluate(run)
-            yield from (answers[query_id] for query_id in qrels)
+        return _answers(known, made, lambda qrels: _evaluator(qrels, names, level))
+
+
+def _sliced(columns: Columns) -> Iterator[tuple[int, list[float], list[float]]]:
+    num_ret, num_hits, num_judged, ranks, grades, _ = (column.tolist() for column in columns)
+    first = 0
+    for returned, hits, judged in zip(num_ret, num_hits, num_judged, strict=True):
+        yield returned, ranks[first : first + hits], grades[first : first + judged]
+        first += judged
+
+
+def by_ranks(columns: Columns, evaluator: Callable[[Any], Any]) -> list[dict[str, float]] | None:
+    """Return all that an evaluator answers, from lists of names that are made once; None where their lengths differ.
+
+    These names are near the processor, which those of the caller are not: lists of 1,000 documents take half the time.
+    """
+    known = [(tuple(ranks), tuple(grades), num_ret) for num_ret, ranks, grades in _sliced(columns)]
+    lengths = set(columns.num_ret.tolist())
+    if 0 in lengths or len(lengths) > _LENGTHS:
+        return None
+    return list(_answers(known, {grade: int(grade) for grade in set(columns.grades.tolist())}, evaluator))
+
+
+def _answers(
+    known: Sequence[_Known], made: Mapping[float, int], evaluator: Callable[[Any], Any]
+) -> Iterator[dict[str, float]]:
+    for start in range(0, len(known), _BATCH):
+        batch = known[start : start + _BATCH]
+        judgements = [dict(zip(_names(one), map(made.__getitem__, one[1]), strict=True)) for one in batch]
+        # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
+        qrels = {
+            str(number): judged if max(judged.values(), default=-1) >= 0 else {**judged, **_NOTHING}
+            for number, judged in enumerate(judgements)
+        }
+        run = {str(number): _numbered(length) for number, (_, _, length) in enumerate(batch)}
+        answers = evaluator(qrels).evaluate(run)
+        yield from (answers[query_id] for query_id in qrels)
 
 
 def _evaluator(qrels: dict[str, dict[str, int]], names: Sequence[str], level: int) -> Any:  # noqa: ANN401  (untyped)
@@ -200,20 +216,24 @@ class Given(NamedTuple):
     run: dict[str, dict[str, float]]
     query_ids: list[str]
     longest: int
-    """The length of the longest list."""
 
     @classmethod
     def of(cls, qrels: Any, run: Any, query_ids: list[str], depth: int | None) -> Given | None:  # noqa: ANN401  (checked)
-        """Return dicts that pytrec_eval may see, and reads as fast as it does their judged documents; else None."""
-        if type(run) is not dict or set(map(type, run.values())) != {dict}:
+        """Return dicts that pytrec_eval may see, and reads as fast as names of their judged documents; else None."""
+        if type(run) is not dict or set(map(type, run.values())) != {dict} or not are_mostly_judged(qrels, run):
             return None
         longest = max(map(len, run.values()))
-        fits = longest <= (SHORT if depth is None else min(depth, SHORT))
-        return cls(qrels, run, query_ids, longest) if fits and handed(qrels, MAX_GRADE) and handed(run) else None
+        reached = depth is None or longest <= depth
+        return cls(qrels, run, query_ids, longest) if reached and handed(qrels, MAX_GRADE) and handed(run) else None
 
     def reach(self, depth: int | None) -> bool:
         """Whether no list is cut."""
         return depth is None or self.longest <= depth
+
+
+def are_mostly_judged(qrels: Mapping[str, Collection[Any]], run: Mapping[str, Collection[Any]]) -> bool:
+    """Whether naming judged documents takes longer than what pytrec_eval saves where the others are all alike."""
+    return sum(map(len, run.values())) < _FEW * sum(map(len, qrels.values()))
 
 
 def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the question)
@@ -283,22 +303,28 @@ def binary(grade: float, rel: float) -> int:
     return 0 if grade >= 0 else max(math.floor(grade), -MAX_GRADE)
 
 
+class _Ranks(dict[float, str]):
+    """The name of the document at each rank, made once."""
+
+    def __missing__(self, rank: float) -> str:
+        return self.setdefault(rank, str(int(rank)))
+
+
+_RANKS = _Ranks()
+
+
+@lru_cache(maxsize=256)
+def _missed_names(number: int) -> tuple[str, ...]:
+    return tuple(f"missed {place}" for place in range(number))
+
+
 def _names(known: _Known) -> Iterator[str]:
     """Name documents by their rank, and those that have none."""
-    return chain(map(_name, known.ranks), map(_missed_name, range(len(known.grades) - len(known.ranks))))
+    ranks, grades, _ = known
+    return chain(map(_RANKS.__getitem__, ranks), _missed_names(len(grades) - len(ranks)))
 
 
-@lru_cache(maxsize=1 << 16)
-def _name(rank: float) -> str:
-    return str(int(rank))
-
-
-@lru_cache(maxsize=1 << 16)
-def _missed_name(number: int) -> str:
-    return f"missed {number}"
-
-
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_LENGTHS)
 def _numbered(length: int) -> dict[str, float]:
     if length > _EXACT_FLOAT32:
         msg = f"a list of {length:,} documents: pytrec_eval orders at most {_EXACT_FLOAT32:,} exactly; cut the run"
