@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from ir_measures import Measure
 
@@ -25,6 +25,7 @@ from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
 _BATCH = 4096
 _FEW = 8
+_FAR = 2**63
 _LENGTHS = 64
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
@@ -69,10 +70,12 @@ class _Invocation:
         depths = [call.depth for call in calls]
         self._depth = None if None in depths else max(d for d in depths if d is not None)
         self._zero = all(call.zero_without_hits for call in calls)
-        answers = None if given is None else self._handed(given)
+        answers = self._handed(given)
         if answers is None:
             places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
-            order = [-1 if known is None else places.setdefault(known, len(places)) for known in self._known(rankings)]
+            order = [-1] * len(rankings)
+            for query, known in self._known(rankings):
+                order[query] = places.setdefault(known, len(places))
             answers = list(self._ask(list(places)))
         else:
             order = list(range(len(answers)))
@@ -83,45 +86,44 @@ class _Invocation:
         distinct = [list(rows)] if len(names) == 1 else zip(*rows, strict=True)
         return [list(map(column.__getitem__, order)) for column in distinct]
 
-    def _handed(self, given: Given) -> list[dict[str, float]] | None:
+    def _handed(self, given: Given | None) -> list[dict[str, float]] | None:
         """Give pytrec_eval the caller's own dicts; None where it must not see them, or would take longer."""
-        unlike = self.gains is not None or self.judged_only or not self._zero or not given.reach(self._depth)
-        if unlike or any(call.threshold or call.cut for call in self.calls.values()):
+        calls = self.calls.values()
+        unlike = self.gains is not None or self.judged_only or not self._zero
+        if given is None or unlike or any(call.threshold or call.cut for call in calls):
             return None
-        names = sorted({call.name for call in self.calls.values()})
-        answers = _evaluator(given.qrels, names, self._level()).evaluate(given.run)
-        return [answers.get(query_id, {}) for query_id in given.query_ids]
+        if given.longest > (_FAR if self._depth is None else self._depth) or not given.can_be_handed():
+            return None
+        answers = _evaluator(given.qrels, sorted({call.name for call in calls}), self._level()).evaluate(given.run)
+        return list(map(answers.get, given.query_ids, repeat({})))
 
     def _level(self) -> int:
         return min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)  # no grade there is higher
 
-    def _known(self, rankings: Rankings) -> Iterator[_Known | None]:
-        """Yield what matters of each ranking; None where all values are 0."""
+    def _known(self, rankings: Rankings) -> Iterator[tuple[int, _Known]]:
+        """Yield the number of each ranking of which a value may be other than 0, and what matters of it."""
         exact_length = any(call.counts_returned for call in self.calls.values())
         needs_missed = any(call.needs_missed for call in self.calls.values())
-        depth, zero = self._depth, self._zero
-        for num_ret, ranks, grades in self._rows(rankings):
-            last = len(ranks) if depth is None else bisect_right(ranks, depth)
-            if not num_ret or (zero and not last):
-                yield None
-                continue
+        depth = self._depth
+        for query, num_ret, ranks, grades in self._rows(rankings):
             length = num_ret
             if not exact_length:  # unjudged documents at the end change no such value: few lengths, each made once
-                length = 1 << (int(ranks[last - 1] if last else 1) - 1).bit_length()
+                length = 1 << (int(ranks[-1] if ranks else 1) - 1).bit_length()
             length = length if depth is None or length < depth else depth
-            yield tuple(ranks[:last]), tuple(grades if needs_missed else grades[:last]), length
+            yield query, (tuple(ranks), tuple(grades if needs_missed else grades[: len(ranks)]), length)
 
-    def _rows(self, rankings: Rankings) -> Iterator[tuple[int, list[float], list[float]]]:
-        """Yield the length of each list, the ranks in it, and the grades of these, then of all others."""
+    def _rows(self, rankings: Rankings) -> Iterator[tuple[int, int, list[float], list[float]]]:
+        """Yield number, length, ranks within the depth, and the grades of these and then of all others."""
         if rankings.columns is not None and self.gains is None and not self.judged_only:
-            yield from _sliced(rankings.columns)
+            yield from _sliced(rankings.columns, self._depth, zero=self._zero)
             return
-        for view in rankings.views:
+        for query, view in enumerate(rankings.views):
             ranking = view if self.gains is None else view.mapped(self.gains)
             if self.judged_only:  # before anything is cut: a judged document moves up when unjudged ones are taken out
                 ranking = ranking.judged_only()
-            ranks: list[float] = [rank for rank, _ in ranking.ranked]
-            yield ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *ranking.missed]
+            ranks: list[float] = [rank for rank, _ in ranking.hits(self._depth)]
+            if ranks or (ranking.num_ret and not self._zero):
+                yield query, ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *ranking.missed]
 
     def _ask(self, known: Sequence[_Known]) -> Iterator[dict[str, float]]:
         calls = self.calls.values()
@@ -133,12 +135,16 @@ class _Invocation:
         return _answers(known, made, lambda qrels: _evaluator(qrels, names, level))
 
 
-def _sliced(columns: Columns) -> Iterator[tuple[int, list[float], list[float]]]:
+def _sliced(columns: Columns, depth: int | None, *, zero: bool) -> Iterator[tuple[int, int, list[float], list[float]]]:
+    """Yield number, length, ranks and grades of each query, with ``zero`` of those only that have a rank."""
     num_ret, num_hits, num_judged, ranks, grades, _ = (column.tolist() for column in columns)
-    first = 0
-    for returned, hits, judged in zip(num_ret, num_hits, num_judged, strict=True):
-        yield returned, ranks[first : first + hits], grades[first : first + judged]
-        first += judged
+    starts = accumulate(num_judged, initial=0)
+    for query, (returned, hits, judged, first) in enumerate(zip(num_ret, num_hits, num_judged, starts, strict=False)):
+        if hits and (depth is None or ranks[first] <= depth):
+            last = first + hits if depth is None else bisect_right(ranks, depth, first, first + hits)
+            yield query, returned, ranks[first:last], grades[first : first + judged]
+        elif returned and not zero:
+            yield query, returned, [], grades[first : first + judged]
 
 
 def by_ranks(columns: Columns, evaluator: Callable[[Any], Any]) -> list[dict[str, float]] | None:
@@ -146,7 +152,8 @@ def by_ranks(columns: Columns, evaluator: Callable[[Any], Any]) -> list[dict[str
 
     These names are near the processor, which those of the caller are not: lists of 1,000 documents take half the time.
     """
-    known = [(tuple(ranks), tuple(grades), num_ret) for num_ret, ranks, grades in _sliced(columns)]
+    rows = _sliced(columns, None, zero=False)
+    known = [(tuple(ranks), tuple(grades), num_ret) for _, num_ret, ranks, grades in rows]
     lengths = set(columns.num_ret.tolist())
     if 0 in lengths or len(lengths) > _LENGTHS:
         return None
@@ -209,26 +216,21 @@ def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:
     return {f"{stem}.{','.join(sorted(given))}" if given else stem for stem, given in parameters.items()}
 
 
-class Given(NamedTuple):
-    """The caller's own dicts, which pytrec_eval may see as they are."""
+class Given:
+    """The caller's own dicts, where pytrec_eval reads them as fast as names of their judged documents."""
 
-    qrels: dict[str, dict[str, int]]
-    run: dict[str, dict[str, float]]
-    query_ids: list[str]
-    longest: int
+    def __init__(self, qrels: Any, run: Any, query_ids: list[str]) -> None:  # noqa: ANN401  (checked here)
+        self.qrels, self.run, self.query_ids = qrels, run, query_ids
+        self.longest: float = math.inf
+        if type(run) is dict and set(map(type, run.values())) == {dict} and are_mostly_judged(qrels, run):
+            self.longest = max(map(len, run.values()))
+        self._handed: bool | None = None
 
-    @classmethod
-    def of(cls, qrels: Any, run: Any, query_ids: list[str], depth: int | None) -> Given | None:  # noqa: ANN401  (checked)
-        """Return dicts that pytrec_eval may see, and reads as fast as names of their judged documents; else None."""
-        if type(run) is not dict or set(map(type, run.values())) != {dict} or not are_mostly_judged(qrels, run):
-            return None
-        longest = max(map(len, run.values()))
-        reached = depth is None or longest <= depth
-        return cls(qrels, run, query_ids, longest) if reached and handed(qrels, MAX_GRADE) and handed(run) else None
-
-    def reach(self, depth: int | None) -> bool:
-        """Whether no list is cut."""
-        return depth is None or self.longest <= depth
+    def can_be_handed(self) -> bool:
+        """Whether pytrec_eval may see them as they are."""
+        if self._handed is None:
+            self._handed = self.longest < math.inf and handed(self.qrels, MAX_GRADE) and handed(self.run)
+        return self._handed
 
 
 def are_mostly_judged(qrels: Mapping[str, Collection[Any]], run: Mapping[str, Collection[Any]]) -> bool:
@@ -261,7 +263,9 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
 
 
 def delegate(
-    measures: Sequence[Measure], rankings: Rankings | Sequence[Ranking], given: Given | None = None
+    measures: Sequence[Measure],
+    rankings: Rankings | Sequence[Ranking],
+    given: Given | None = None,
 ) -> list[list[float]]:
     """Return the values of delegated measures: one list per measure, one value per ranking; 0 of an empty one.
 
