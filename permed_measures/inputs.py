@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
+from operator import methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
@@ -20,8 +22,19 @@ from permed_measures.files.rows import (
     Subtopics,
     refuse_several,
 )
+from permed_measures.measures import arrays
 from permed_measures.numbers import canonical
-from permed_measures.ranking import Order, Ranking, check_ids, rank, rank_list
+from permed_measures.ranking import (
+    Order,
+    Ranking,
+    Rankings,
+    check_ids,
+    compiled_columns,
+    compiled_part,
+    numpy_is_worth_it,
+    rank,
+    rank_list,
+)
 
 Qrels = dict[str, Mapping[str, float]]
 
@@ -32,6 +45,17 @@ class _Checked(Qrels):
     subtopics: Subtopics | None = None
     digests: Mapping[str, Any] | None = None
     """Of every query's judgements, once somebody has asked for them: see signature.py."""
+
+    def __init__(self, qrels: Any = (), grades: set[float] | None = None) -> None:  # noqa: ANN401  (a dict, or pairs)
+        super().__init__(qrels)
+        self._grades = grades
+
+    @property
+    def grades(self) -> set[float]:
+        """Every grade that occurs."""
+        if self._grades is None:
+            self._grades = set().union(*map(methodcaller("values"), self.values()))
+        return self._grades
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
@@ -81,6 +105,9 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
 
         return as_qrels(read_qrels(source), subtopics=subtopics)
     if isinstance(source, Mapping):
+        grades = _plain_grades(source) if type(source) is dict else None
+        if grades is not None:
+            return _Checked(source, grades)
         pairs = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
         checked = _Checked(pairs)
         if isinstance(source, SubtopicQrels):
@@ -92,6 +119,27 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
     if _is_ranx(source):
         return as_qrels(source.to_dict())
     return as_qrels(_judged_rows(source), subtopics=subtopics)
+
+
+def _plain_grades(qrels: dict[Any, Any]) -> set[float] | None:
+    """Return the grades of qrels that are dicts of dicts with ids and whole grades, as they are; None in doubt."""
+    part = compiled_part()
+    if part is not None:
+        found: set[float] | None = part.plain_qrels(qrels)
+        return found
+    if not set(map(type, qrels)) <= {str} or not set(map(type, qrels.values())) <= {dict} or "" in qrels:
+        return None
+    doc_ids = list(chain.from_iterable(qrels.values()))
+    values = list(chain.from_iterable(map(dict.values, qrels.values())))
+    if not set(map(type, doc_ids)) <= {str} or not all(doc_ids) or not set(map(type, values)) <= _INT:
+        return None
+    grades = set(values)
+    return grades if max(map(abs, grades), default=0) < _FAR else None
+
+
+def distinct_grades(qrels: Qrels) -> set[float]:
+    """Return every grade that occurs in the qrels."""
+    return (qrels if isinstance(qrels, _Checked) else _Checked(qrels)).grades
 
 
 def subtopics_of(qrels: Qrels) -> Subtopics | None:
@@ -109,7 +157,8 @@ def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
 
         return read_run(source)
     if isinstance(source, Mapping):
-        for query_id, returned in source.items():
+        plain = set(map(type, source)) <= {str} and "" not in source and set(map(type, source.values())) <= {dict}
+        for query_id, returned in () if plain else source.items():
             _query_id(query_id, "run")
             if type(returned) is not dict and not isinstance(returned, Mapping) and not _is_list(returned):
                 msg = (
@@ -146,6 +195,34 @@ def ranking_of(
     if isinstance(returned, Ranking):  # of a large file: ranked as it was read
         return returned
     return rank_list(returned, grades, query_id=query_id)
+
+
+def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
+    qrels: Qrels,
+    run: Returned,
+    query_ids: list[str],
+    *,
+    depth: int | None = None,
+    cutoff: int | None = None,
+    order: Order = "float32",
+) -> Rankings:
+    """Rank the documents of many queries, those below ``depth`` left out; counts are those of the top ``cutoff``."""
+    lists: dict[str, Any] = run if type(run) is dict else dict(run)
+    filled = compiled_columns(qrels, lists, query_ids, (depth, cutoff), order)
+    if filled is None and set(map(type, lists.values())) == {dict}:
+        documents = sum(map(len, lists.values()))
+        whole = depth is None or documents <= 4 * depth * len(lists)  # elsewhere the top of each list is soon found
+        if whole and numpy_is_worth_it(documents):
+            filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
+    if filled is not None:
+        return filled
+    views = []
+    for query_id in query_ids:
+        returned = lists.get(query_id)
+        grades = qrels.get(query_id, {})
+        nothing = Ranking([], judged=grades.values(), num_ret=0)
+        views.append(ranking_of(query_id, returned, grades, depth, order) if returned else nothing)
+    return Rankings.of(views, cutoff)
 
 
 def _query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked here)
