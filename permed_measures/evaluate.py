@@ -319,15 +319,12 @@ def with_advice(error: InputError, plan: Plan, profile: Profile | None, highest:
 def _returned(run: RunLike, qrels: Qrels, plan: Plan) -> Returned:
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
-        from pathlib import Path  # noqa: PLC0415  (for those who evaluate files)
+        from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
-        from permed_measures.files.large import rankings  # noqa: PLC0415  (likewise)
-        from permed_measures.files.source import STDIN  # noqa: PLC0415  (likewise)
-
-        # a pipe can be read but once, and then it is in memory
-        found = rankings(run, qrels, plan.depth, order=plan.order) if run != STDIN and Path(run).is_file() else None
-        if found is not None:
-            return found
+        found: Returned = returned(run, qrels, plan.depth, order=plan.order)
+        return found
+    if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
+        return cast("Returned", run)
     return as_run(run)
 
 
