@@ -25,18 +25,407 @@ static int has_plain_ids(PyObject *dict) {
     return found < 0 ? -1 : !found;
 }
 
+/* ---- columns: what is known of all queries, as arrays ---- */
+
+typedef struct {
+    char *start;
+    size_t used, room;
+} Buffer;
+
+static int reserve(Buffer *buffer, size_t size) {
+    size_t room = buffer->room ? buffer->room : 4096;
+    char *start;
+    if (buffer->used + size <= buffer->room) return 1;
+    while (room < buffer->used + size) room *= 2;
+    if ((start = realloc(buffer->start, room)) == NULL) return 0;
+    buffer->start = start;
+    buffer->room = room;
+    return 1;
+}
+
+static int add(Buffer *buffer, const void *value, size_t size) {
+    if (!reserve(buffer, size)) return 0;
+    memcpy(buffer->start + buffer->used, value, size);
+    buffer->used += size;
+    return 1;
+}
+
+typedef struct {
+    double rank, grade;
+    PyObject *tied; /* the document's id, where others have its score */
+    uint32_t key;
+} Hit;
+
+typedef struct {
+    uint32_t key;
+    PyObject *id;
+} Entry;
+
+typedef struct {
+    Buffer num_ret, num_hits, num_judged, ranks, grades, places; /* the answer: of each query, and of each judged document */
+    Buffer keys, spare, entries, doubles, hits, missed;          /* of one query */
+    int64_t returned_in_top, judged_in_top, tied, tied_exactly, depth, cutoff;
+    int exact; /* scores are compared as 64-bit floats */
+} Columns;
+
+enum { FAILED = -1, DOUBT = 0, DONE = 1 };
+
+/* Keys ascend as scores, compared as 32-bit floats, descend. */
+static uint32_t key_of(double score) {
+    float single = (float)score + 0.0f; /* -0.0 and 0.0 are one score */
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return bits & 0x80000000u ? bits : ~(bits | 0x80000000u);
+}
+
+static int read_score(PyObject *value, double *score) {
+    if (PyFloat_Check(value)) {
+        *score = PyFloat_AsDouble(value);
+    } else if (PyLong_Check(value)) {
+        *score = PyLong_AsDouble(value);
+        if (*score == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return DOUBT;
+        }
+    } else {
+        return DOUBT;
+    }
+    return *score == *score ? DONE : DOUBT;
+}
+
+static int read_grade(PyObject *value, double *grade) {
+    if (PyLong_CheckExact(value)) {
+        int overflow;
+        long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow || whole > (long long)LARGEST_WHOLE || whole < -(long long)LARGEST_WHOLE) return DOUBT;
+        *grade = (double)whole;
+        return DONE;
+    }
+    if (!PyFloat_Check(value)) return DOUBT;
+    *grade = PyFloat_AsDouble(value);
+    return *grade - *grade == 0.0 ? DONE : DOUBT; /* finite */
+}
+
+static void sort_keys(uint32_t *keys, uint32_t *spare, size_t number) {
+    if (number <= 64) {
+        for (size_t i = 1; i < number; i++) {
+            uint32_t key = keys[i];
+            size_t j = i;
+            for (; j > 0 && keys[j - 1] > key; j--) keys[j] = keys[j - 1];
+            keys[j] = key;
+        }
+        return;
+    }
+    for (int shift = 0; shift < 32; shift += 8) {
+        size_t starts[257] = {0};
+        for (size_t i = 0; i < number; i++) starts[(keys[i] >> shift & 255) + 1]++;
+        for (int byte = 0; byte < 256; byte++) starts[byte + 1] += starts[byte];
+        for (size_t i = 0; i < number; i++) spare[starts[keys[i] >> shift & 255]++] = keys[i];
+        uint32_t *other = keys;
+        keys = spare;
+        spare = other;
+    }
+}
+
+static size_t first_not_below(const uint32_t *keys, size_t number, uint32_t key) {
+    size_t low = 0, high = number;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (keys[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int compare_entries(const void *one, const void *other) {
+    const Entry *a = one, *b = other;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    return PyUnicode_Compare(b->id, a->id); /* by code points, descending, as trec_eval's strcmp of UTF-8 */
+}
+
+static int descending(const void *one, const void *other) {
+    double a = *(const double *)one, b = *(const double *)other;
+    return (a < b) - (a > b);
+}
+
+static int by_rank(const void *one, const void *other) {
+    double a = ((const Hit *)one)->rank, b = ((const Hit *)other)->rank;
+    return (a > b) - (a < b);
+}
+
+/* Fill keys, in order; ties says whether two are equal. */
+static int read_scores(Columns *columns, PyObject *scores, size_t number, int *ties) {
+    PyObject *id, *value;
+    Py_ssize_t place = 0;
+    size_t filled = 0;
+    int in_order = 1, found;
+    uint32_t *keys;
+    columns->keys.used = columns->spare.used = 0;
+    if (!reserve(&columns->keys, number * sizeof *keys + 1)) return FAILED;
+    keys = (uint32_t *)columns->keys.start;
+    *ties = 0;
+    while (PyDict_Next(scores, &place, &id, &value)) {
+        double score;
+        if (!PyUnicode_CheckExact(id) || filled >= number || !read_score(value, &score)) return DOUBT;
+        keys[filled] = key_of(score);
+        if (filled && keys[filled - 1] >= keys[filled]) in_order = 0;
+        filled++;
+    }
+    if (filled != number) return DOUBT;
+    if ((found = PyDict_Contains(scores, empty)) != 0) return found < 0 ? FAILED : DOUBT;
+    if (in_order) return DONE;
+    if (!reserve(&columns->spare, number * sizeof *keys)) return FAILED;
+    sort_keys(keys, (uint32_t *)columns->spare.start, number);
+    for (size_t i = 1; i < number && !*ties; i++) *ties = keys[i - 1] == keys[i];
+    return DONE;
+}
+
+/* Documents ordered by key and id: needed where a judged one is tied. */
+static int sort_entries(Columns *columns, PyObject *scores, size_t number) {
+    PyObject *id, *value;
+    Py_ssize_t place = 0;
+    Entry *entries;
+    size_t filled = 0;
+    columns->entries.used = 0;
+    if (!reserve(&columns->entries, number * sizeof *entries)) return FAILED;
+    entries = (Entry *)columns->entries.start;
+    while (PyDict_Next(scores, &place, &id, &value)) {
+        double score = 0.0;
+        read_score(value, &score);
+        entries[filled].key = key_of(score);
+        entries[filled++].id = id;
+    }
+    qsort(entries, number, sizeof *entries, compare_entries);
+    return PyErr_Occurred() ? FAILED : DONE;
+}
+
+static double place_among(const Entry *entries, size_t number, Entry wanted) {
+    size_t low = 0, high = number;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_entries(&entries[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (double)(low + 1);
+}
+
+/* Count the documents of the top that share their score with another one, in 32 and in 64 bits. */
+static int count_ties(Columns *columns, PyObject *scores, size_t number) {
+    PyObject *id, *value;
+    Py_ssize_t place = 0;
+    const uint32_t *keys = (const uint32_t *)columns->keys.start;
+    size_t depth = columns->cutoff < 0 || (size_t)columns->cutoff > number ? number : (size_t)columns->cutoff;
+    double *doubles;
+    size_t filled = 0, single = 0;
+    for (size_t i = 0; i < depth; i++)
+        single += (i && keys[i] == keys[i - 1]) || (i + 1 < number && keys[i] == keys[i + 1]);
+    if (!single) return DONE;
+    columns->doubles.used = 0;
+    if (!reserve(&columns->doubles, number * sizeof *doubles)) return FAILED;
+    doubles = (double *)columns->doubles.start;
+    while (PyDict_Next(scores, &place, &id, &value)) read_score(value, &doubles[filled++]);
+    qsort(doubles, number, sizeof *doubles, descending);
+    for (size_t i = 0; i < depth; i++)
+        columns->tied_exactly +=
+            (i && doubles[i] == doubles[i - 1]) || (i + 1 < number && doubles[i] == doubles[i + 1]);
+    columns->tied += (int64_t)single;
+    return DONE;
+}
+
+static void sort_hits(Hit *hits, size_t number) {
+    if (number > 16) {
+        qsort(hits, number, sizeof *hits, by_rank);
+        return;
+    }
+    for (size_t i = 1; i < number; i++) {
+        Hit hit = hits[i];
+        size_t j = i;
+        for (; j > 0 && hits[j - 1].rank > hit.rank; j--) hits[j] = hits[j - 1];
+        hits[j] = hit;
+    }
+}
+
+/* Rank the judged documents that are tied, and add the row of each that was returned, in the order of the ranks. */
+static int add_hits(Columns *columns, PyObject *scores, size_t number) {
+    Hit *hits = (Hit *)columns->hits.start;
+    size_t found = columns->hits.used / sizeof *hits;
+    int64_t kept = 0;
+    int entries = 0;
+    for (size_t i = 0; i < found; i++) {
+        if (hits[i].tied == NULL) continue;
+        if (!entries && sort_entries(columns, scores, number) != DONE) return FAILED;
+        entries = 1;
+        Entry wanted = {hits[i].key, hits[i].tied};
+        hits[i].rank = place_among((const Entry *)columns->entries.start, number, wanted);
+    }
+    sort_hits(hits, found);
+    for (size_t i = 0; i < found; i++) {
+        int within = columns->depth < 0 || hits[i].rank <= (double)columns->depth;
+        if (!within && !add(&columns->missed, &hits[i].grade, sizeof(double))) return FAILED;
+        if (!within) continue;
+        kept++;
+        columns->judged_in_top += columns->cutoff < 0 || hits[i].rank <= (double)columns->cutoff;
+        if (!add(&columns->ranks, &hits[i].rank, sizeof(double)) ||
+            !add(&columns->grades, &hits[i].grade, sizeof(double)))
+            return FAILED;
+    }
+    return add(&columns->num_hits, &kept, sizeof kept) ? DONE : FAILED;
+}
+
+typedef struct {
+    double grade;
+    size_t row;
+} Graded;
+
+static int by_grade(const void *one, const void *other) {
+    double a = ((const Graded *)one)->grade, b = ((const Graded *)other)->grade;
+    return (a < b) - (a > b);
+}
+
+/* Add the place of each row in descending order of grades: by counting, where grades are few. */
+static int add_places(Columns *columns, const double *grades, size_t number) {
+    double *places;
+    size_t starts[258] = {0};
+    int few = 1;
+    if (!reserve(&columns->places, number * sizeof *places)) return FAILED;
+    places = (double *)(columns->places.start + columns->places.used);
+    columns->places.used += number * sizeof *places;
+    for (size_t i = 0; few && i < number; i++) few = grades[i] >= 0 && grades[i] <= 255 && grades[i] == floor(grades[i]);
+    if (few) {
+        for (size_t i = 0; i < number; i++) starts[256 - (int)grades[i]]++;
+        for (int i = 1; i < 258; i++) starts[i] += starts[i - 1];
+        for (size_t i = 0; i < number; i++) places[i] = (double)++starts[255 - (int)grades[i]];
+        return DONE;
+    }
+    columns->spare.used = 0;
+    if (!reserve(&columns->spare, number * sizeof(Graded))) return FAILED;
+    Graded *graded = (Graded *)columns->spare.start;
+    for (size_t i = 0; i < number; i++) graded[i].grade = grades[i], graded[i].row = i;
+    qsort(graded, number, sizeof *graded, by_grade);
+    for (size_t i = 0; i < number; i++) places[graded[i].row] = (double)(i + 1);
+    return DONE;
+}
+
+/* Find the judged documents in the list: those that were returned become hits, the others are missed. */
+static int read_judged(Columns *columns, PyObject *grades, PyObject *scores, size_t number, int ties) {
+    PyObject *id, *value;
+    Py_ssize_t place = 0;
+    const uint32_t *keys = (const uint32_t *)columns->keys.start;
+    columns->hits.used = columns->missed.used = 0;
+    while (grades != NULL && PyDict_Next(grades, &place, &id, &value)) {
+        Hit hit = {0.0, 0.0, NULL, 0};
+        PyObject *found = NULL;
+        size_t before = 0;
+        if (!PyUnicode_CheckExact(id) || !read_grade(value, &hit.grade)) return DOUBT;
+        if (number && (found = PyDict_GetItemWithError(scores, id)) == NULL && PyErr_Occurred()) return FAILED;
+        if (found != NULL) {
+            double score;
+            if (!read_score(found, &score)) return DOUBT;
+            hit.key = key_of(score);
+            before = first_not_below(keys, number, hit.key);
+        }
+        if (found == NULL || (columns->depth >= 0 && before >= (size_t)columns->depth)) {
+            if (!add(&columns->missed, &hit.grade, sizeof(double))) return FAILED;
+            continue;
+        }
+        hit.rank = (double)(before + 1);
+        if (ties && before + 1 < number && keys[before + 1] == hit.key) hit.tied = id;
+        if (!add(&columns->hits, &hit, sizeof hit)) return FAILED;
+    }
+    return DONE;
+}
+
+static int add_judged(Columns *columns, PyObject *grades, PyObject *scores, size_t number, int ties) {
+    size_t first = columns->grades.used;
+    const double unranked = INFINITY;
+    int64_t judged;
+    int done;
+    if ((done = read_judged(columns, grades, scores, number, ties)) != DONE) return done;
+    if ((done = add_hits(columns, scores, number)) != DONE) return done;
+    for (size_t i = 0; i < columns->missed.used / sizeof(double); i++)
+        if (!add(&columns->ranks, &unranked, sizeof unranked)) return FAILED;
+    if (columns->missed.used && !add(&columns->grades, columns->missed.start, columns->missed.used)) return FAILED;
+    judged = (int64_t)((columns->grades.used - first) / sizeof(double));
+    if (!add(&columns->num_judged, &judged, sizeof judged)) return FAILED;
+    return judged ? add_places(columns, (const double *)(columns->grades.start + first), (size_t)judged) : DONE;
+}
+
+static int add_query(Columns *columns, PyObject *qrels, PyObject *run, PyObject *query_id) {
+    PyObject *grades, *scores;
+    int64_t number;
+    int ties = 0, done;
+    if (!PyUnicode_CheckExact(query_id)) return DOUBT;
+    if ((grades = PyDict_GetItemWithError(qrels, query_id)) == NULL && PyErr_Occurred()) return FAILED;
+    if ((scores = PyDict_GetItemWithError(run, query_id)) == NULL && PyErr_Occurred()) return FAILED;
+    if ((grades != NULL && !PyDict_CheckExact(grades)) || (scores != NULL && !PyDict_CheckExact(scores))) return DOUBT;
+    number = scores == NULL ? 0 : (int64_t)PyDict_Size(scores);
+    if (number) {
+        if ((done = read_scores(columns, scores, (size_t)number, &ties)) != DONE) return done;
+        if (ties && columns->exact) return DOUBT;
+        if (ties && (done = count_ties(columns, scores, (size_t)number)) != DONE) return done;
+    }
+    columns->returned_in_top += columns->cutoff < 0 || number < columns->cutoff ? number : columns->cutoff;
+    if ((done = add_judged(columns, grades, scores, (size_t)number, ties)) != DONE) return done;
+    return add(&columns->num_ret, &number, sizeof number) ? DONE : FAILED;
+}
+
+static PyObject *as_bytes(const Buffer *buffer) {
+    return PyBytes_FromStringAndSize(buffer->start, (Py_ssize_t)buffer->used);
+}
+
+static void release(Columns *columns) {
+    Buffer *all[] = {&columns->num_ret, &columns->num_hits, &columns->num_judged, &columns->ranks,
+                     &columns->grades,  &columns->places,   &columns->keys,       &columns->spare,
+                     &columns->entries, &columns->doubles,  &columns->hits,       &columns->missed};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->start);
+}
+
+PyDoc_STRVAR(columns_doc, "columns(qrels, run, query_ids, depth, cutoff, exact)\n--\n\n"
+             "Return bytes: num_ret, num_hits, num_judged (a 64-bit integer for each query), ranks, grades, places (a double for\n"
+             "each judged document: those that were returned by rank, then the others, whose rank is infinite), and four ints:\n"
+             "the documents returned, judged, tied in 32 bits and tied in 64 bits in the top (cutoff). None in doubt. Documents\n"
+             "below the depth count as not returned; -1 is no depth, and no cutoff.");
+
+static PyObject *columns_of(PyObject *module, PyObject *arguments) {
+    PyObject *qrels, *run, *query_ids, *answer = NULL;
+    long long depth, cutoff;
+    Columns columns;
+    int done = DONE;
+    (void)module;
+    memset(&columns, 0, sizeof columns);
+    if (!PyArg_ParseTuple(arguments, "OOOLLp", &qrels, &run, &query_ids, &depth, &cutoff, &columns.exact)) return NULL;
+    if (!PyDict_Check(qrels) || !PyDict_CheckExact(run) || !PyList_CheckExact(query_ids)) Py_RETURN_NONE;
+    columns.depth = depth;
+    columns.cutoff = cutoff;
+    if ((done = has_plain_ids(qrels)) == DONE) done = has_plain_ids(run);
+    for (Py_ssize_t i = 0; done == DONE && i < PyList_Size(query_ids); i++)
+        done = add_query(&columns, qrels, run, PyList_GetItem(query_ids, i));
+    if (done == DONE)
+        answer = Py_BuildValue("NNNNNNLLLL", as_bytes(&columns.num_ret), as_bytes(&columns.num_hits),
+                               as_bytes(&columns.num_judged), as_bytes(&columns.ranks), as_bytes(&columns.grades),
+                               as_bytes(&columns.places), (long long)columns.returned_in_top,
+                               (long long)columns.judged_in_top, (long long)columns.tied,
+                               (long long)columns.tied_exactly);
+    else if (done == DOUBT)
+        answer = Py_NewRef(Py_None);
+    else if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    release(&columns);
+    return answer;
+}
+
 /* Whether every value is an exact int that a double holds. */
 static int has_whole_grades(PyObject *dict) {
-    PyObject *key, *value, *last = NULL;
+    PyObject *id, *value, *last = NULL;
     Py_ssize_t place = 0;
-    while (PyDict_Next(dict, &place, &key, &value)) {
-        int overflow;
-        long long grade;
-        if (value == last) continue;
+    double grade;
+    while (PyDict_Next(dict, &place, &id, &value)) {
+        if (value != last && (!PyLong_CheckExact(value) || !read_grade(value, &grade))) return 0;
         last = value;
-        if (!PyLong_CheckExact(value)) return 0;
-        grade = PyLong_AsLongLongAndOverflow(value, &overflow);
-        if (overflow || grade > (long long)LARGEST_WHOLE || grade < -(long long)LARGEST_WHOLE) return 0;
     }
     return 1;
 }
@@ -64,7 +453,55 @@ PyObject *read_trec(PyObject *module, PyObject *arguments);
 extern const char read_trec_doc[];
 #endif
 
+/* Whether C can hold an id: UTF-8 without NUL, and not empty. */
+static int is_text(PyObject *id) {
+    Py_ssize_t size;
+    const char *text;
+    if (!PyUnicode_CheckExact(id)) return 0;
+    if ((text = PyUnicode_AsUTF8AndSize(id, &size)) == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    return size > 0 && memchr(text, 0, (size_t)size) == NULL;
+}
+
+static int can_be_handed(PyObject *dict, long long highest) {
+    PyObject *id, *value;
+    Py_ssize_t place = 0;
+    int some = highest < 0;
+    if (!PyDict_CheckExact(dict) || !PyDict_Size(dict)) return 0;
+    while (PyDict_Next(dict, &place, &id, &value)) {
+        double number;
+        if (!is_text(id)) return 0;
+        if (highest < 0) {
+            if (!PyFloat_CheckExact(value) || !read_score(value, &number)) return 0;
+        } else {
+            if (!PyLong_CheckExact(value) || !read_grade(value, &number) || fabs(number) > (double)highest) return 0;
+            some |= number >= 0;
+        }
+    }
+    return some;
+}
+
+PyDoc_STRVAR(handed_doc, "handed(dicts, highest)\n--\n\n"
+             "Whether pytrec_eval may see these dicts as they are: every id is text without NUL, no dict is empty; with a highest\n"
+             "grade, all values are ints up to it, one in each dict at least 0; with -1, floats without NaN.");
+
+static PyObject *handed(PyObject *module, PyObject *arguments) {
+    PyObject *dicts, *id, *dict;
+    Py_ssize_t place = 0;
+    long long highest;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OL", &dicts, &highest)) return NULL;
+    if (!PyDict_Check(dicts)) Py_RETURN_FALSE;
+    while (PyDict_Next(dicts, &place, &id, &dict))
+        if (!is_text(id) || !can_be_handed(dict, highest)) Py_RETURN_FALSE;
+    Py_RETURN_TRUE;
+}
+
 static PyMethodDef functions[] = {
+    {"columns", columns_of, METH_VARARGS, columns_doc},
+    {"handed", handed, METH_VARARGS, handed_doc},
     {"plain_qrels", plain_qrels, METH_O, plain_qrels_doc},
 #ifndef _WIN32
     {"read_trec", read_trec, METH_VARARGS, read_trec_doc},

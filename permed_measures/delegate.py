@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import compress
-from typing import Any
+from itertools import chain, repeat
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError
 from permed_measures.measures import declared
 from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
-from permed_measures.ranking import Ranking
+from permed_measures.ranking import Ranking, Rankings, compiled_part
 
 _BATCH = 4096
+SHORT = 64
+"""Up to this length a list is handed over faster than its judged documents are named."""
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
 MAX_GRADE = 10_000
@@ -40,15 +44,19 @@ def _calls(measures: Iterable[Measure]) -> list[tuple[RankingMeasure, Call]]:
     return [(found, call) for found in known if (call := found.asked) is not None]
 
 
-def zero_without_hits(measures: Iterable[Measure]) -> bool:
-    """Whether all these measures are 0 where nothing judged was returned."""
-    return all(call.zero_without_hits for _, call in _calls(measures))
-
-
 def deepest(measure: Measure) -> int | None:
     """Return the rank below which a delegated measure does not look; None when it looks at the whole list."""
     ((known, call),) = _calls([measure])
     return None if known.arguments.get("judged_only") else call.depth
+
+
+class _Known(NamedTuple):
+    """What pytrec_eval gets to know of a ranking; those that look alike to it are asked once."""
+
+    ranks: tuple[float, ...]
+    grades: tuple[float, ...]
+    """Of the documents at these ranks, then of the others, where these matter."""
+    length: int
 
 
 class _Invocation:
@@ -60,43 +68,89 @@ class _Invocation:
         self.judged_only = judged_only
         self.calls: dict[int, Call] = {}
 
-    def evaluate(self, rankings: Sequence[Ranking]) -> Iterator[dict[str, float]]:
-        """Yield pytrec_eval's answer for each ranking; an empty one where all its values are 0."""
+    def columns(self, rankings: Rankings, given: Given | None) -> list[list[float]]:
+        """Return the values of each call, one for each ranking."""
         calls = self.calls.values()
-        if self.gains is not None:
-            rankings = [ranking.mapped(self.gains) for ranking in rankings]
-        if self.judged_only:  # before anything is cut: a judged document moves up when unjudged ones are taken out
-            rankings = [ranking.judged_only() for ranking in rankings]
         depths = [call.depth for call in calls]
-        depth = None if None in depths else max(d for d in depths if d is not None)
-        zero = all(call.zero_without_hits for call in calls)
-        asked = [bool(ranking.hits(depth)) or not zero for ranking in rankings]
-        answers = self._ask(list(compress(rankings, asked)), depth)
-        return (next(answers) if ask else {} for ask in asked)
+        self._depth = None if None in depths else max(d for d in depths if d is not None)
+        self._zero = all(call.zero_without_hits for call in calls)
+        answers = None if given is None else self._handed(given)
+        if answers is None:
+            places: dict[_Known, int] = {}
+            order = [-1 if known is None else places.setdefault(known, len(places)) for known in self._known(rankings)]
+            answers = list(self._ask(list(places)))
+        else:
+            order = list(range(len(answers)))
+        names = [call.answer or call.name for call in calls]
+        none = dict.fromkeys(names, 0.0)
+        answers = [*(answer or none for answer in answers), none]
+        rows = map(itemgetter(*names), answers)
+        distinct = [list(rows)] if len(names) == 1 else zip(*rows, strict=True)
+        return [list(map(column.__getitem__, order)) for column in distinct]
 
-    def _ask(self, rankings: Sequence[Ranking], depth: int | None) -> Iterator[dict[str, float]]:
+    def _handed(self, given: Given) -> list[dict[str, float]] | None:
+        """Give pytrec_eval the caller's own dicts; None where it must not see them, or would take longer."""
+        unlike = self.gains is not None or self.judged_only or not self._zero or not given.reach(self._depth)
+        if unlike or any(call.threshold or call.cut for call in self.calls.values()):
+            return None
+        names = sorted({call.name for call in self.calls.values()})
+        answers = _evaluator(given.qrels, names, self._level()).evaluate(given.run)
+        return [answers.get(query_id, {}) for query_id in given.query_ids]
+
+    def _level(self) -> int:
+        return min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)  # no grade there is higher
+
+    def _known(self, rankings: Rankings) -> Iterator[_Known | None]:
+        """Yield what matters of each ranking; None where all values are 0."""
+        exact_length = any(call.counts_returned for call in self.calls.values())
+        needs_missed = any(call.needs_missed for call in self.calls.values())
+        for num_ret, ranks, grades in self._rows(rankings):
+            last = len(ranks) if self._depth is None else bisect_right(ranks, self._depth)
+            if not num_ret or (self._zero and not last):
+                yield None
+                continue
+            length = num_ret
+            if not exact_length:  # unjudged documents at the end change no such value: few lengths, each made once
+                length = 1 << (int(ranks[last - 1] if last else 1) - 1).bit_length()
+            length = length if self._depth is None else min(length, self._depth)
+            yield _Known(tuple(ranks[:last]), tuple(grades if needs_missed else grades[:last]), length)
+
+    def _rows(self, rankings: Rankings) -> Iterator[tuple[int, list[float], list[float]]]:
+        """Yield the length of each list, the ranks in it, and the grades of these, then of all others."""
+        if rankings.columns is not None and self.gains is None and not self.judged_only:
+            num_ret, num_hits, num_judged, ranks, grades, _ = (column.tolist() for column in rankings.columns)
+            first = 0
+            for returned, hits, judged in zip(num_ret, num_hits, num_judged, strict=True):
+                yield returned, ranks[first : first + hits], grades[first : first + judged]
+                first += judged
+            return
+        for view in rankings.views:
+            ranking = view if self.gains is None else view.mapped(self.gains)
+            if self.judged_only:  # before anything is cut: a judged document moves up when unjudged ones are taken out
+                ranking = ranking.judged_only()
+            ranks = [rank for rank, _ in ranking.ranked]
+            yield ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *ranking.missed]
+
+    def _ask(self, known: Sequence[_Known]) -> Iterator[dict[str, float]]:
         calls = self.calls.values()
-        exact_length = any(call.counts_returned for call in calls)
-        needs_missed = any(call.needs_missed for call in calls)
-        judgements = [_named(ranking, depth, needs_missed=needs_missed) for ranking in rankings]
-        grades = {grade for judged in judgements for grade in judged.values()}
+        grades: set[float] = set().union(*(one.grades for one in known))
         threshold = any(call.threshold for call in calls) or not fit(grades)
-        if threshold:
-            judgements = [{name: binary(grade, self.rel) for name, grade in j.items()} for j in judgements]
-        # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
-        none_negative = min(grades, default=0) >= 0
-        qrels = {
-            str(number): judged if judged and (none_negative or max(judged.values()) >= 0) else {**judged, **_NOTHING}
-            for number, judged in enumerate(judgements)
-        }
-        run = {
-            str(number): _numbered(_length(ranking, depth, exact_length=exact_length))
-            for number, ranking in enumerate(rankings)
-        }
-        level = 1 if threshold else min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)  # no grade here is higher
+        made = {grade: binary(grade, self.rel) if threshold else int(grade) for grade in grades}
+        level = 1 if threshold else self._level()
         names = sorted({call.name for call in calls})
-        answers = _evaluator(qrels, names, level).evaluate(run) if run else {}
-        return (answers[query_id] for query_id in qrels)
+        for start in range(0, len(known), _BATCH):
+            batch = known[start : start + _BATCH]
+            # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
+            judgements = [
+                {name: made[grade] for name, grade in zip(_names(one), one.grades, strict=True)} for one in batch
+            ]
+            qrels = {
+                str(number): judged if max(judged.values(), default=-1) >= 0 else {**judged, **_NOTHING}
+                for number, judged in enumerate(judgements)
+            }
+            run = {str(number): _numbered(one.length) for number, one in enumerate(batch)}
+            answers = _evaluator(qrels, names, level).evaluate(run)
+            yield from (answers[query_id] for query_id in qrels)
 
 
 def _evaluator(qrels: dict[str, dict[str, int]], names: Sequence[str], level: int) -> Any:  # noqa: ANN401  (untyped)
@@ -139,47 +193,86 @@ def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:
     return {f"{stem}.{','.join(sorted(given))}" if given else stem for stem, given in parameters.items()}
 
 
-def delegate(measures: Sequence[Measure], rankings: Sequence[Ranking]) -> list[list[float]]:
-    """Return the values of delegated measures: one list per measure, one value per ranking.
+class Given(NamedTuple):
+    """The caller's own dicts, which pytrec_eval may see as they are."""
+
+    qrels: dict[str, dict[str, int]]
+    run: dict[str, dict[str, float]]
+    query_ids: list[str]
+    longest: int
+    """The length of the longest list."""
+
+    @classmethod
+    def of(cls, qrels: Any, run: Any, query_ids: list[str], depth: int | None) -> Given | None:  # noqa: ANN401  (checked)
+        """Return dicts that pytrec_eval may see, and reads as fast as it does their judged documents; else None."""
+        if type(run) is not dict or set(map(type, run.values())) != {dict}:
+            return None
+        longest = max(map(len, run.values()))
+        fits = longest <= (SHORT if depth is None else min(depth, SHORT))
+        return cls(qrels, run, query_ids, longest) if fits and handed(qrels, MAX_GRADE) and handed(run) else None
+
+    def reach(self, depth: int | None) -> bool:
+        """Whether no list is cut."""
+        return depth is None or self.longest <= depth
+
+
+def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the question)
+    """Whether pytrec_eval may see dicts as they are: scores, or grades up to ``highest``, of ids that C can hold.
+
+    It ends the process on some that it may not see, and confuses documents of others.
+    """
+    part = compiled_part()
+    if part is not None:
+        return bool(part.handed(dicts, highest))
+    if not isinstance(dicts, dict) or set(map(type, dicts.values())) != {dict} or not all(dicts.values()):
+        return False
+    numbers = list(chain.from_iterable(map(dict.values, dicts.values())))
+    try:
+        text = "".join(chain(dicts, chain.from_iterable(dicts.values())))
+        text.encode()
+    except (TypeError, UnicodeEncodeError):
+        return False
+    if "\0" in text or "" in dicts or any(map(dict.__contains__, dicts.values(), repeat(""))):
+        return False
+    if highest < 0:
+        return set(map(type, numbers)) == {float} and not math.isnan(sum(numbers))  # two infinities may make one too
+    whole = set(map(type, numbers)) == {int} and max(map(abs, set(numbers))) <= highest
+    return whole and (min(set(numbers)) >= 0 or min(map(max, map(dict.values, dicts.values()))) >= 0)
+
+
+def delegate(
+    measures: Sequence[Measure], rankings: Rankings | Sequence[Ranking], given: Given | None = None
+) -> list[list[float]]:
+    """Return the values of delegated measures: one list per measure, one value per ranking; 0 of an empty one.
 
     >>> from ir_measures import AP, P
     >>> delegate([P@2, AP], [Ranking([(1, 1), (3, 2)], judged=[1, 2, 1], num_ret=3)])   # AP: (1 + 2/3) / 3
     [[0.5], [0.5555555555555555]]
     """
-    columns: list[list[float]] = [[] for _ in measures]
+    known = rankings if isinstance(rankings, Rankings) else Rankings.of(rankings, None)
+    columns: dict[int, list[float]] = {}
     invocations: dict[Any, _Invocation] = {}
-    by_kernel = []
-    for index, (known, call) in enumerate(_calls(measures)):
-        given = known.arguments
-        gains = given.get("gains")
-        if call.graded and not _fits(rankings, gains):
-            by_kernel.append((index, known))
-            continue
-        rel = 1 if call.graded else given.get("rel") or 1
-        judged_only = bool(given.get("judged_only"))
-        alone = call.name if call.answer else None
-        key = (rel, judged_only, call.cut, alone, call.threshold, repr(gains))
+    grades: set[float] | None = None
+    for index, (declared_, call) in enumerate(_calls(measures)):
+        asked = declared_.arguments
+        gains = asked.get("gains")
+        if call.graded:
+            grades = known.grades() if grades is None else grades
+            if not fit(grades if gains is None else {gains.get(grade, grade) for grade in grades}):
+                columns[index] = [declared_.value(view) if view.num_ret else 0.0 for view in known.views]
+                continue
+        rel = 1 if call.graded else asked.get("rel") or 1
+        judged_only = bool(asked.get("judged_only"))
+        key = (rel, judged_only, call.cut, call.name if call.answer else None, call.threshold, repr(gains))
         invocations.setdefault(key, _Invocation(rel, gains, judged_only=judged_only)).calls[index] = call
-    for index, ours in by_kernel:
-        columns[index] = [ours.value(ranking) for ranking in rankings]
-    for start in range(0, len(rankings), _BATCH):
-        batch = rankings[start : start + _BATCH]
-        for invocation in invocations.values():
-            for answer in invocation.evaluate(batch):
-                for index, call in invocation.calls.items():
-                    columns[index].append(answer[call.answer or call.name] if answer else 0.0)
-    return columns
-
-
-def _fits(rankings: Sequence[Ranking], gains: dict[float, float] | None) -> bool:
-    """Whether pytrec_eval can take all grades, or the gains they stand for, as they are."""
-    grades: set[float] = set().union(*[ranking.judged for ranking in rankings])
-    return fit(grades if gains is None else {gains.get(grade, grade) for grade in grades})
+    for invocation in invocations.values():
+        columns.update(zip(invocation.calls, invocation.columns(known, given), strict=True))
+    return [columns[index] for index in range(len(measures))]
 
 
 def fit(grades: set[Any]) -> bool:
     """Whether pytrec_eval can take all these grades as they are."""
-    return all(type(grade) is int and abs(grade) <= MAX_GRADE for grade in grades)
+    return all(isinstance(grade, (int, float)) and grade == int(grade) and abs(grade) <= MAX_GRADE for grade in grades)
 
 
 def binary(grade: float, rel: float) -> int:
@@ -190,34 +283,19 @@ def binary(grade: float, rel: float) -> int:
     return 0 if grade >= 0 else max(math.floor(grade), -MAX_GRADE)
 
 
-def _named(ranking: Ranking, depth: int | None, *, needs_missed: bool) -> dict[str, Any]:
-    """Judgements for documents that are named by their rank."""
-    hits = ranking.ranked if needs_missed else ranking.hits(depth)
-    named: dict[str, Any] = {_name(rank): grade for rank, grade in hits}
-    if needs_missed:
-        for number, grade in enumerate(ranking.missed):
-            named[_missed_name(number)] = grade
-    return named
+def _names(known: _Known) -> Iterator[str]:
+    """Name documents by their rank, and those that have none."""
+    return chain(map(_name, known.ranks), map(_missed_name, range(len(known.grades) - len(known.ranks))))
 
 
 @lru_cache(maxsize=1 << 16)
-def _name(rank: int) -> str:
-    return str(rank)
+def _name(rank: float) -> str:
+    return str(int(rank))
 
 
 @lru_cache(maxsize=1 << 16)
 def _missed_name(number: int) -> str:
     return f"missed {number}"
-
-
-def _length(ranking: Ranking, depth: int | None, *, exact_length: bool) -> int:
-    """How many documents pytrec_eval is given: all of the list, or as far as something judged can stand."""
-    length = ranking.num_ret
-    if not exact_length:
-        last = ranking.ranked[-1][0] if ranking.ranked else 1
-        # trailing unjudged documents change no such value: few distinct lengths, each made once
-        length = 1 << (last - 1).bit_length()
-    return length if depth is None else min(length, depth)
 
 
 @lru_cache(maxsize=64)

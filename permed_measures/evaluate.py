@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -12,16 +12,27 @@ from typing import TYPE_CHECKING, Any, cast
 import ir_measures
 from ir_measures import Measure, Metric
 
-from permed_measures.delegate import deepest, delegate, zero_without_hits
+from permed_measures.delegate import Given, deepest, delegate
 from permed_measures.errors import InputError, ParamError
-from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
+from permed_measures.inputs import (
+    Qrels,
+    QrelsLike,
+    Returned,
+    Run,
+    RunLike,
+    as_qrels,
+    as_run,
+    distinct_grades,
+    rankings_of,
+)
 from permed_measures.measures import declared, parse_all
+from permed_measures.measures.arrays import ArrayTable, values
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
 from permed_measures.providers import by_providers, of_subtopics
-from permed_measures.ranking import ORDERS, Order, Ranking
+from permed_measures.ranking import ORDERS, Counts, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.render.result import Result
 
 if TYPE_CHECKING:
@@ -77,58 +88,52 @@ class Plan:
     def check_grades(self, qrels: Qrels) -> None:
         """Raise InputError when a measure is not defined for a grade of the qrels."""
         for measure in self.by_kernel.values():
-            accepted: set[float] = set()
-            for query_id, grades in () if measure.takes_all_grades else qrels.items():
-                if not accepted.issuperset(grades.values()):
+            if not measure.takes_all_grades and any(map(measure.refuses, distinct_grades(qrels))):
+                for query_id, grades in qrels.items():
                     measure.check_grades(query_id, grades)
-                    accepted.update(grades.values())
+
+    def rankings(self, qrels: Qrels, run: Returned, query_ids: list[str]) -> Rankings:
+        """Rank the documents of all queries, as far down as the measures look."""
+        bounds = {"depth": self.depth, "cutoff": self.deepest_cutoff}
+        return rankings_of(qrels, run, query_ids, **bounds, order=self.order)
 
     def columns(
-        self,
-        qrels: Qrels,
-        run: Returned,
-        query_ids: Sequence[str],
-        look: Callable[[Ranking], None] | None = None,
+        self, qrels: Qrels, run: Returned, query_ids: list[str], rankings: Rankings | None = None
     ) -> list[list[float]]:
         """Return one list of values per measure, in the order of the query ids.
 
-        A query that is missing from the run, or returns nothing, has the value 0. ``look`` sees every other ranking.
+        A query that is missing from the run, or returns nothing, has the value 0.
         """
-        columns: list[list[float]] = [[] for _ in self.measures]
-        kernels = [
-            (columns[index], type(m).kernel, m.arguments, m.ZERO_WITHOUT != "returned")
-            for index, m in self.by_kernel.items()
-        ]
-        ask_always = not zero_without_hits(self.by_delegate.values())
-        rankings: list[Ranking] = []
-        asked: list[int] = []
-        for place, query_id in enumerate(query_ids):
-            returned = run.get(query_id)
-            grades = qrels.get(query_id, {})
-            ranking = ranking_of(query_id, returned, grades, self.depth, self.order) if returned else None
-            if ranking is not None and look is not None:
-                look(ranking)
-            if ranking is not None and ranking.ranked:
-                for column, kernel, arguments, _ in kernels:
-                    column.append(kernel(ranking, **arguments))
-            else:  # nothing judged was returned: 0 of every measure that says so, which is one of the laws in tests/
-                for column, kernel, arguments, zero in kernels:
-                    column.append(0.0 if zero or ranking is None else kernel(ranking, **arguments))
-            if ranking is not None and (ranking.ranked or ask_always):
-                rankings.append(ranking)
-                asked.append(place)
-        for index, values in zip(self.by_delegate, delegate(list(self.by_delegate.values()), rankings), strict=True):
-            columns[index] = [0.0] * len(query_ids)
-            for place, value in zip(asked, values, strict=True):
-                columns[index][place] = value
-        for index, measure in self.by_ir_measures.items():
-            columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
-        return self._in_range(columns)
-
-    def _in_range(self, columns: list[list[float]]) -> list[list[float]]:
+        known = self.rankings(qrels, run, query_ids) if rankings is None else rankings
+        columns: dict[int, list[float]] = {}
+        if self.by_kernel:
+            columns.update(self._by_kernel(known))
+        if self.by_delegate:
+            given = Given.of(qrels, run, query_ids, self.depth) if self.order == "float32" else None
+            columns.update(zip(self.by_delegate, delegate(list(self.by_delegate.values()), known, given), strict=True))
         for index, measure in {**self.by_kernel, **self.by_delegate}.items():
             measure.checked(columns[index])
-        return columns
+        for index, measure in self.by_ir_measures.items():
+            columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
+        return [columns[index] for index in range(len(self.measures))]
+
+    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, list[float]]]:
+        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one."""
+        columns = rankings.columns
+        table = None if columns is None or not numpy_is_worth_it(len(columns.grades)) else ArrayTable(columns)
+        for index, measure in self.by_kernel.items():
+            if table is not None and type(measure).expression is not None:
+                yield index, values(measure, table)
+                continue
+            kernel, arguments = type(measure).kernel, measure.arguments
+            zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
+            yield (
+                index,
+                [
+                    kernel(view, **arguments) if view.ranked or (view.num_ret and not zero) else 0.0
+                    for view in rankings.views
+                ],
+            )
 
 
 def _deepest(measure: RankingMeasure) -> int | None:
@@ -273,8 +278,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     _check_grades(plan, judged, known_profile)
     returned = _returned(run, judged, plan)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
-    look = _Look(plan)
-    columns = plan.columns(judged, returned, query_ids, look)
+    rankings = plan.rankings(judged, returned, query_ids)
+    columns = plan.columns(judged, returned, query_ids, rankings)
     by_measure = {}
     for measure, column in zip(chosen, columns, strict=True):
         by_query = dict(zip(query_ids, column, strict=True))
@@ -284,7 +289,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
         labels=chosen,
         notes=[
-            *_notes(judged, returned, look, rel, query_sets, profile=known_profile),
+            *_notes(judged, returned, plan, rankings.counts, query_sets, rel=rel, profile=known_profile),
             *getattr(returned, "notes", ()),
         ],
         columns=by_measure,
@@ -372,51 +377,34 @@ def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[s
     return query_ids
 
 
-class _Look:
-    """Counts what the notes tell."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.depth = plan.deepest_cutoff
-        self.order = plan.order
-        self.returned = self.judged = self.tied = self.nearly_tied = 0
-
-    def __call__(self, ranking: Ranking) -> None:
-        depth, length = self.depth, ranking.num_ret
-        self.returned += length if depth is None or depth > length else depth
-        if ranking.ranked:
-            self.judged += len(ranking.hits(depth))
-        if ranking.ascending is not None:
-            single, double = ranking.tied(depth), ranking.tied(depth, "float64")
-            self.tied += single if self.order == "float32" else double
-            self.nearly_tied += single - double
-
-
 def _notes(  # noqa: PLR0913  (all that values rest on)
     qrels: Qrels,
     run: Returned,
-    look: _Look,
-    rel: float | None,
+    plan: Plan,
+    counts: Counts,
     query_sets: Mapping[Measure, str],
     *,
+    rel: float | None,
     profile: Profile | None,
 ) -> list[str]:
     lowest = 1 if rel is None else rel
-    best = {query_id: max(grades.values(), default=0) for query_id, grades in qrels.items()}
+    single, double = counts.tied, counts.tied_exactly
+    relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
     return Basis(
-        only_run=Queries.of(query_id for query_id in run if query_id not in qrels),
-        missing=Queries.of(query_id for query_id in qrels if query_id not in run),
-        nothing_relevant=Queries.of(query_id for query_id, grade in best.items() if grade < lowest),
+        only_run=Queries.of(run.keys() - qrels.keys()),
+        missing=Queries.of(qrels.keys() - run.keys()),
+        nothing_relevant=Queries.of(q for q, grades in qrels.items() if relevant.isdisjoint(grades.values())),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
         query_sets=set(query_sets.values()),
-        depth=look.depth,
-        returned=look.returned,
-        judged=look.judged,
-        tied=look.tied,
-        nearly_tied=look.nearly_tied,
-        order=look.order,
+        depth=plan.deepest_cutoff,
+        returned=counts.returned,
+        judged=counts.judged,
+        tied=single if plan.order == "float32" else double,
+        nearly_tied=single - double,
+        order=plan.order,
         measures=list(query_sets),
-        highest=max(best.values(), default=None),
+        highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,
     ).notes()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import chain
+from operator import methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
@@ -20,8 +23,19 @@ from permed_measures.files.rows import (
     Subtopics,
     refuse_several,
 )
+from permed_measures.measures import arrays
 from permed_measures.numbers import canonical
-from permed_measures.ranking import Order, Ranking, check_ids, rank, rank_list
+from permed_measures.ranking import (
+    Order,
+    Ranking,
+    Rankings,
+    check_ids,
+    compiled_columns,
+    compiled_part,
+    numpy_is_worth_it,
+    rank,
+    rank_list,
+)
 
 Qrels = dict[str, Mapping[str, float]]
 
@@ -30,6 +44,11 @@ class _Checked(Qrels):
     """Qrels that were checked: those who hold them for many runs need not check them for each."""
 
     subtopics: Subtopics | None = None
+
+    @cached_property
+    def grades(self) -> set[float]:
+        """Every grade that occurs."""
+        return set().union(*map(methodcaller("values"), self.values()))
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
@@ -79,6 +98,8 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
 
         return as_qrels(read_qrels(source), subtopics=subtopics)
     if isinstance(source, Mapping):
+        if type(source) is dict and _are_plain(source):
+            return _Checked(source)
         pairs = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
         checked = _Checked(pairs)
         if isinstance(source, SubtopicQrels):
@@ -90,6 +111,24 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
     if _is_ranx(source):
         return as_qrels(source.to_dict())
     return as_qrels(_judged_rows(source), subtopics=subtopics)
+
+
+def _are_plain(qrels: dict[Any, Any]) -> bool:
+    """Whether the qrels are dicts of dicts with ids and whole grades, as they are; in doubt not."""
+    part = compiled_part()
+    if part is not None:
+        return bool(part.plain_qrels(qrels))
+    if not set(map(type, qrels)) <= {str} or not set(map(type, qrels.values())) <= {dict} or "" in qrels:
+        return False
+    doc_ids = list(chain.from_iterable(qrels.values()))
+    grades = list(chain.from_iterable(map(dict.values, qrels.values())))
+    whole = set(map(type, doc_ids)) <= {str} and all(doc_ids) and set(map(type, grades)) <= _INT
+    return whole and max(map(abs, set(grades)), default=0) < _FAR
+
+
+def distinct_grades(qrels: Qrels) -> set[float]:
+    """Return every grade that occurs in the qrels."""
+    return (qrels if isinstance(qrels, _Checked) else _Checked(qrels)).grades
 
 
 def subtopics_of(qrels: Qrels) -> Subtopics | None:
@@ -144,6 +183,33 @@ def ranking_of(
     if isinstance(returned, Ranking):  # of a large file: ranked as it was read
         return returned
     return rank_list(returned, grades, query_id=query_id)
+
+
+def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
+    qrels: Qrels,
+    run: Returned,
+    query_ids: list[str],
+    *,
+    depth: int | None = None,
+    cutoff: int | None = None,
+    order: Order = "float32",
+) -> Rankings:
+    """Rank the documents of many queries, those below ``depth`` left out; counts are those of the top ``cutoff``."""
+    lists = run if type(run) is dict else dict(run)
+    filled = compiled_columns(qrels, lists, query_ids, (depth, cutoff), order)
+    documents = sum(len(returned) for returned in lists.values() if type(returned) is dict)
+    whole = depth is None or documents <= 4 * depth * len(lists)  # elsewhere the top of each list is soon found
+    if filled is None and whole and numpy_is_worth_it(documents):
+        filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
+    if filled is not None:
+        return filled
+    views = []
+    for query_id in query_ids:
+        returned = lists.get(query_id)
+        grades = qrels.get(query_id, {})
+        nothing = Ranking([], judged=grades.values(), num_ret=0)
+        views.append(ranking_of(query_id, returned, grades, depth, order) if returned else nothing)
+    return Rankings.of(views, cutoff)
 
 
 def _query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked here)

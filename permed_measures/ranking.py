@@ -8,17 +8,18 @@ that is already in order.
 from __future__ import annotations
 
 import os
-import struct
+import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from heapq import nlargest
 from importlib import import_module
-from itertools import islice, pairwise
+from itertools import compress, islice, pairwise
 from math import isnan
 from operator import gt
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from permed_measures.errors import InputError
 from permed_measures.numbers import as_float, real
@@ -34,6 +35,12 @@ ORDERS: tuple[Order, ...] = ("float32", "float64")
 """How precisely scores are compared: as trec_eval 9.0.8 and pytrec_eval do, or as trec_eval 10.0 does."""
 
 Grades = Mapping[str, float]
+Bounds = tuple[int | None, int | None]
+"""The depth below which ranks are left out, and the depth down to which documents are counted; None is no bound."""
+
+_LARGE = 100_000
+_LONG = 256
+"""Of a longer list, only what can be in the top is looked at: reading 1,000 ids costs as much as ranking them."""
 
 COLUMNS: Any = None
 """The compiled part, ``_columns.c``; None where it was not compiled, or where PERMED_MEASURES_PLAIN=1 forbids it."""
@@ -47,13 +54,14 @@ def compiled() -> bool:
     return COLUMNS is not None
 
 
-_SHORT = 64
-"""Up to this length a list is ranked without numpy, whose calls take longer than the work. A command that only meets
-such lists never imports it, and starts twice as fast."""
+def compiled_part() -> Any:  # noqa: ANN401  (a module of C)
+    """Return the compiled part; None where it is not in use."""
+    return COLUMNS
 
-_ALWAYS_CHECKED = 256
-"""Up to this length all ids of a list are checked; of a longer one those that can matter to a value. Reading 1,000 ids
-costs as much as ranking them."""
+
+def numpy_is_worth_it(rows: int) -> bool:
+    """Whether numpy is loaded, or so much is to be done that loading it takes less time than doing without."""
+    return "numpy" in sys.modules or rows >= _LARGE
 
 
 class Ranking:
@@ -119,10 +127,7 @@ class Ranking:
     @property
     def missed(self) -> list[float]:
         """The grades of the judged documents that have no rank here."""
-        missed = list(self.judged)
-        for _, grade in self.ranked:
-            missed.remove(grade)
-        return missed
+        return list((Counter(self.judged) - Counter(grade for _, grade in self.ranked)).elements())
 
     def num_rel(self, rel: float) -> int:
         """How many judged documents are relevant."""
@@ -156,6 +161,69 @@ class Ranking:
         return sum(up or down for up, down in zip(above[:depth], [*above[1:], False], strict=False))
 
 
+class Counts(NamedTuple):
+    """What notes tell of the documents in the top of all lists."""
+
+    returned: int = 0
+    judged: int = 0
+    tied: int = 0
+    """Those that share their score, as a 32-bit float, with another document of the list."""
+    tied_exactly: int = 0
+
+
+class Columns(NamedTuple):
+    """The rankings of many queries: what a Ranking is to a kernel, this is to an expression.
+
+    The first three have a whole number for each query. The others have a float for each judged document, query by
+    query: first those that have a rank, by rank, then the others, whose rank is infinite.
+    """
+
+    num_ret: Any
+    num_hits: Any
+    num_judged: Any
+    ranks: Any
+    grades: Any
+    places: Any
+    """Places in the order of descending grades."""
+
+
+class Rankings:
+    """The rankings of many queries, one by one and, where they were made so, as columns."""
+
+    def __init__(self, counts: Counts, columns: Columns | None = None, views: Sequence[Ranking] = ()) -> None:
+        self.counts = counts
+        self.columns = columns
+        self._views = views
+
+    @classmethod
+    def of(cls, views: Sequence[Ranking], cutoff: int | None) -> Rankings:
+        """Put rankings together."""
+        returned = sum(view.num_ret if cutoff is None else min(view.num_ret, cutoff) for view in views)
+        judged = sum(len(view.hits(cutoff)) for view in views)
+        tied = [view for view in views if view.ascending is not None]
+        ties = [sum(view.tied(cutoff, order) for view in tied) for order in ORDERS]
+        return cls(Counts(returned, judged, *ties), None, views)
+
+    @property
+    def views(self) -> Sequence[Ranking]:
+        """Every query's Ranking; of a query that returns nothing, one of no documents."""
+        if self.columns is not None and not self._views:
+            num_ret, num_hits, num_judged, ranks, floats, _ = (column.tolist() for column in self.columns)
+            grades = [int(grade) if grade.is_integer() else grade for grade in floats]
+            self._views, first = [], 0
+            for returned, hits, judged in zip(num_ret, num_hits, num_judged, strict=True):
+                ranked = list(zip(map(int, ranks[first : first + hits]), grades[first : first + hits], strict=True))
+                self._views.append(Ranking(ranked, judged=grades[first : first + judged], num_ret=returned))
+                first += judged
+        return self._views
+
+    def grades(self) -> set[float]:
+        """Every grade that occurs."""
+        if self.columns is not None:
+            return set(self.columns.grades.tolist())
+        return set().union(*(view.judged for view in self._views))
+
+
 def rank(
     scores: Mapping[str, float],
     grades: Grades,
@@ -167,8 +235,8 @@ def rank(
     """Order documents by score as a 32-bit float, descending, ties by document id, descending.
 
     That is the order of trec_eval 9.0.8; with ``order='float64'`` scores are compared as 64-bit floats, as trec_eval
-    10.0 does. Only judged documents get a rank: 1 + the number of documents before them. With a ``depth``, those below
-    it may be left without one, which saves most of the work.
+    10.0 does. Only judged documents get a rank: 1 + the number of documents before them; with a ``depth``, those down
+    to it.
 
     >>> rank({"a": 1.0, "b": 3.0, "c": 1.0}, {"a": 1, "c": 2, "z": 1}).ranked   # c before a: the greater id
     [(2, 2), (3, 1)]
@@ -177,50 +245,10 @@ def rank(
     ([(2, 1)], [(1, 1)])
     """
     num_ret = len(scores)
-    if num_ret <= _SHORT:
-        return _rank_short(scores, grades, query_id, order)
-    import numpy as np  # noqa: PLC0415  (short lists do without)
-
-    if num_ret <= _ALWAYS_CHECKED or "" in scores:
-        check_ids(scores, query_id)
-    keys: Scores = _as_float32(scores, query_id)
-    top = None if depth is None or depth >= num_ret else _top(scores, keys, depth)
-    if top is not None:
-        check_ids(top, query_id)
-        known = not grades.keys().isdisjoint(top)
-        ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(top, 1) if doc_id in grades] if known else []
-        return Ranking(ranked, judged=grades.values(), num_ret=num_ret)
-    ascending = np.sort(keys)
-    if num_ret and ascending[-1] != ascending[-1]:  # numpy sorts NaN to the end
-        raise InputError(_nan_message(scores, query_id))
+    if depth is not None and num_ret > max(_LONG, 4 * depth) and "" not in scores and numpy_is_worth_it(num_ret):
+        scores = _top(scores, depth)
     check_ids(scores, query_id)
-    exact = doubles = None
-    if (ascending[1:] == ascending[:-1]).any():  # elsewhere both orders are one
-        doubles = _as_float64(scores.values())
-        exact = np.sort(doubles)
-        if order == "float64":
-            keys, ascending = doubles, exact
-    returned = {doc_id: scores[doc_id] for doc_id in grades if doc_id in scores}
-    if not returned:
-        return Ranking([], judged=grades.values(), num_ret=num_ret, ascending=exact)
-    judged_scores: Scores = _as_float64(returned.values()) if keys is doubles else _as_float32(returned, query_id)
-    not_above = ascending.searchsorted(judged_scores, "right")
-    ranks = (num_ret + 1 - not_above).tolist()
-    equal = not_above - ascending.searchsorted(judged_scores, "left")
-    if equal.max() > 1:
-        before = _places_among_ties(scores, keys, set(judged_scores[equal > 1].tolist()))
-        ranks = [place + before.get(doc_id, 0) for place, doc_id in zip(ranks, returned, strict=True)]
-    ranked = sorted(zip(ranks, [grades[doc_id] for doc_id in returned], strict=True))
-    return Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=exact)
-
-
-def _rank_short(scores: Mapping[str, float], grades: Grades, query_id: str, order: Order) -> Ranking:
-    """Rank a list that is sorted faster than it is given to numpy."""
-    check_ids(scores, query_id)
-    try:
-        keys = array("f", scores.values()).tolist()
-    except (TypeError, OverflowError, ValueError):
-        keys = _as_float32(scores, query_id).tolist()
+    keys = _singles(scores, query_id)
     in_order: Iterable[str] = scores
     ascending = None
     if not all(map(gt, keys, keys[1:])):  # as they come, most lists are in order; NaN is never greater
@@ -233,24 +261,26 @@ def _rank_short(scores: Mapping[str, float], grades: Grades, query_id: str, orde
         in_order = [doc_id for _, doc_id in sorted(zip(keys, scores, strict=True), reverse=True)]
     elif keys and isnan(keys[0]):
         raise InputError(_nan_message(scores, query_id))
-    ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(in_order, 1) if doc_id in grades]
-    return Ranking(ranked, judged=grades.values(), num_ret=len(keys), ascending=ascending)
+    ranked = [(place, grades[doc_id]) for place, doc_id in enumerate(islice(in_order, depth), 1) if doc_id in grades]
+    return Ranking(ranked, judged=grades.values(), num_ret=num_ret, ascending=ascending)
 
 
-def _top(scores: Mapping[str, float], single: Scores, depth: int) -> list[str] | None:
-    """Return the first documents in order; None where a tie or NaN needs a closer look."""
-    import numpy as np  # noqa: PLC0415  (short lists do without)
+def _top(scores: Mapping[str, float], depth: int) -> Mapping[str, float]:
+    """Return the first documents of a long list, one more than the depth and all that tie with it; in doubt all."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
 
-    if np.count_nonzero(single[1:] <= single[:-1]) == len(single) - 1:  # in order already, as most are; NaN is never <=
-        first = single[: depth + 1].tolist()
-        return list(islice(scores, depth)) if len(set(first)) == len(first) else None
-    places = np.argpartition(single, len(single) - depth - 1)[-depth - 1 :]
-    places = places[np.argsort(single[places])[::-1]]
-    first = single[places].tolist()
-    if len(set(first)) != len(first) or isnan(first[0]):  # numpy puts NaN on top
-        return None
-    doc_ids = list(scores)
-    return [doc_ids[place] for place in places[:depth].tolist()]
+    try:
+        sum(scores.values())  # numpy would read text
+        with np.errstate(over="ignore"):
+            keys = np.fromiter(scores.values(), np.float32, len(scores))
+    except (TypeError, ValueError, ArithmeticError):
+        return scores
+    if np.isnan(keys).any():
+        return scores
+    if (keys[1:] <= keys[:-1]).all():  # in order already, as most are
+        return {doc_id: scores[doc_id] for doc_id in islice(scores, int((keys >= keys[depth]).sum()))}
+    lowest = np.partition(keys, len(keys) - depth - 1)[len(keys) - depth - 1]
+    return {doc_id: scores[doc_id] for doc_id in compress(scores, (keys >= lowest).tolist())}
 
 
 def ranked(
@@ -287,54 +317,21 @@ def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> 
 
 def order(scores: Mapping[str, float], depth: int | None = None, *, by: Order = "float32") -> list[str]:
     """Return the documents, or the first ``depth`` of them, in the order of :func:`rank`."""
-    import numpy as np  # noqa: PLC0415  (short lists do without)
-
-    keys: Scores = _as_float32(scores, "")
-    if depth is not None and depth < len(keys):
-        top = _top(scores, keys, depth)
-        if top is not None:
-            return top
+    keys = _singles(scores, "")
+    if all(map(gt, keys, keys[1:])):
+        return list(islice(scores, depth))
     if by == "float64":
-        keys = _as_float64(scores.values())
-    if depth is not None and depth < len(keys):
-        lowest = np.partition(keys, len(keys) - depth)[-depth]
-        kept = [pair for pair in zip(keys.tolist(), scores, strict=True) if pair[0] >= lowest]
-        return [doc_id for _, doc_id in sorted(kept, reverse=True)[:depth]]
-    return [doc_id for _, doc_id in sorted(zip(keys.tolist(), scores, strict=True), reverse=True)]
+        keys = list(map(as_float, scores.values()))
+    pairs = zip(keys, scores, strict=True)
+    return [doc_id for _, doc_id in (sorted(pairs, reverse=True) if depth is None else nlargest(depth, pairs))]
 
 
-def _places_among_ties(scores: Mapping[str, float], keys: Scores, tied: set[float]) -> dict[str, int]:
-    """How many documents of the same score come before each tied document."""
-    groups: dict[float, list[str]] = {score: [] for score in tied}
-    for doc_id, score in zip(scores, keys.tolist(), strict=True):
-        if score in groups:
-            groups[score].append(doc_id)
-    # code point order is UTF-8 byte order, which is what trec_eval's strcmp compares
-    return {doc_id: place for group in groups.values() for place, doc_id in enumerate(sorted(group, reverse=True))}
-
-
-def _as_float32(scores: Mapping[str, float], query_id: str) -> NDArray[np.float32]:
-    import numpy as np  # noqa: PLC0415  (short lists do without)
-
-    # struct is the fastest strict conversion: 14 µs for 1,000 floats; numpy.fromiter takes 21 µs and reads "0.5"
-    with suppress(struct.error, OverflowError, TypeError, ValueError):
-        packed: NDArray[np.float32] = np.ndarray(len(scores), np.float32, _packer(len(scores))(*scores.values()))
-        return packed
-    converted = [_score(score, doc_id, query_id) for doc_id, score in scores.items()]
-    with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float, in trec_eval 9.0.8 too
-        return np.array(converted, dtype=np.float64).astype(np.float32)
-
-
-def _as_float64(values: Collection[float]) -> NDArray[np.float64]:
-    """Return scores that :func:`_as_float32` has found to be numbers."""
-    import numpy as np  # noqa: PLC0415  (short lists do without)
-
-    return np.fromiter(map(as_float, values), np.float64, len(values))
-
-
-@lru_cache(maxsize=1024)
-def _packer(length: int) -> Callable[..., bytes]:
-    return struct.Struct(f"{length}f").pack
+def _singles(scores: Mapping[str, float], query_id: str) -> list[float]:
+    """Return scores as 32-bit floats; 1e300 is infinite there, in trec_eval 9.0.8 too."""
+    try:
+        return array("f", scores.values()).tolist()
+    except (TypeError, OverflowError, ValueError):
+        return array("f", [_score(score, doc_id, query_id) for doc_id, score in scores.items()]).tolist()
 
 
 def _score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (checked here)
@@ -343,6 +340,25 @@ def _score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (c
     except ValueError:
         found = f"the score {score!r} is a {type(score).__name__}; a score is a number"
         raise InputError(f"query {query_id!r}, document {doc_id!r}: {found}") from None
+
+
+def compiled_columns(
+    qrels: Mapping[str, Grades],
+    run: dict[str, Any],
+    query_ids: list[str],
+    bounds: Bounds,
+    order: Order = "float32",
+) -> Rankings | None:
+    """Rank all queries at once in the compiled part; None where there is none, or in doubt: :func:`rank` settles it."""
+    if COLUMNS is None:
+        return None
+    depth, cutoff = (-1 if bound is None else bound for bound in bounds)
+    filled = COLUMNS.columns(qrels, run, query_ids, depth, cutoff, order == "float64")
+    if filled is None:
+        return None
+    whole, floats = filled[:3], filled[3:6]
+    columns = Columns(*(memoryview(c).cast("q") for c in whole), *(memoryview(c).cast("d") for c in floats))
+    return Rankings(Counts(*filled[6:]), columns)
 
 
 def check_ids(doc_ids: Collection[Any], query_id: str) -> None:

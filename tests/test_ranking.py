@@ -45,35 +45,35 @@ def ranks_slowly(scores, grades, precision="float32"):
     return sorted((places[doc_id], grade) for doc_id, grade in grades.items() if doc_id in places)
 
 
-# generated lists are short; with 0 they are ranked the way long ones are
-both_ways = pytest.mark.parametrize("short", [0, ranking_module._SHORT])  # noqa: SLF001  (the bound between two ways)
+# generated lists are short; with 0 their top is looked for the way that of long ones is
+both_ways = pytest.mark.parametrize("long", [0, ranking_module._LONG])  # noqa: SLF001  (the bound between two ways)
 
 
 @both_ways
 @in_both_orders
 @given(query=queries())
-def test_rank_is_the_place_in_the_sorted_list(short, precision, query):
+def test_rank_is_the_place_in_the_sorted_list(long, precision, query):
     grades, scores = query
-    with patch.object(ranking_module, "_SHORT", short):
+    with patch.object(ranking_module, "_LONG", long):
         assert rank(scores, grades, order=precision).ranked == ranks_slowly(scores, grades, precision)
 
 
 @both_ways
 @in_both_orders
 @given(query=queries(max_docs=40), depth=st.integers(1, 12))
-def test_a_depth_changes_nothing_above_it(short, precision, query, depth):
+def test_a_depth_changes_nothing_above_it(long, precision, query, depth):
     grades, scores = query
     expected = [hit for hit in ranks_slowly(scores, grades, precision) if hit[0] <= depth]
-    with patch.object(ranking_module, "_SHORT", short):
+    with patch.object(ranking_module, "_LONG", long):
         assert rank(scores, grades, depth=depth, order=precision).hits(depth) == expected
 
 
 @both_ways
 @in_both_orders
 @given(query=queries())
-def test_ties_are_counted_alike(short, precision, query):
+def test_ties_are_counted_alike(long, precision, query):
     _, scores = query
-    with patch.object(ranking_module, "_SHORT", short):
+    with patch.object(ranking_module, "_LONG", long):
         ranking = rank(scores, {}, order=precision)
     for name, as_float in PRECISIONS.items():
         compared = [as_float(score) for score in scores.values()]
@@ -89,9 +89,9 @@ def test_order_lists_every_document(precision, query, depth):
 
 
 @both_ways
-def test_scores_that_are_equal_only_in_32_bits_are_ordered_as_asked(short):
+def test_scores_that_are_equal_only_in_32_bits_are_ordered_as_asked(long):
     scores = {"a": 1.00000003, "b": 1.0, "c": 0.5}  # trec_eval 10.0: recip_rank of a is 1; trec_eval 9.0.8: 1/2
-    with patch.object(ranking_module, "_SHORT", short):
+    with patch.object(ranking_module, "_LONG", long):
         single, double = (rank(scores, {"a": 1}, order=precision) for precision in PRECISIONS)
     assert (single.ranked, double.ranked) == ([(2, 1)], [(1, 1)])
     assert [ranking.tied(2, precision) for ranking in (single, double) for precision in PRECISIONS] == [2, 0, 2, 0]

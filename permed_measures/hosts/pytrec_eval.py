@@ -19,13 +19,13 @@ from ir_measures import Measure, nDCG
 from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
-from permed_measures.delegate import MAX_GRADE, binary, delegate, fit, own_evaluator
+from permed_measures.delegate import MAX_GRADE, binary, fit, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
-from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, ranking_of
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, ranking_of, rankings_of
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
-from permed_measures.ranking import Ranking
+from permed_measures.ranking import Rankings
 
 __all__ = [
     "RelevanceEvaluator",
@@ -119,25 +119,15 @@ class RelevanceEvaluator:
         values = {query_id: {} for query_id in run} if self._theirs is None else self._theirs.evaluate(run)
         if not self._names:
             return values
+        query_ids = list(run)
         depth = None if self._judged_only else self._plan.depth
-        rankings = [ranking_of(query_id, returned, self._qrels[query_id], depth) for query_id, returned in run.items()]
-        for name, column in zip(self._names, self._columns(rankings), strict=True):
+        rankings = rankings_of(self._qrels, run, query_ids, depth=depth)
+        if self._judged_only:
+            rankings = Rankings.of([ranking.judged_only() for ranking in rankings.views], None)
+        for name, column in zip(self._names, self._plan.columns(self._qrels, {}, query_ids, rankings), strict=True):
             for query_id, value in zip(run, column, strict=True):
                 values[query_id][name] = value
         return values
-
-    def _columns(self, rankings: Sequence[Ranking]) -> list[list[float]]:
-        if self._judged_only:
-            rankings = [ranking.judged_only() for ranking in rankings]
-        columns: dict[int, list[float]] = {}
-        for index, measure in self._plan.by_kernel.items():
-            columns[index] = measure.checked([measure.value(ranking) for ranking in rankings])
-        delegated = delegate(
-            list(self._plan.by_delegate.values()), [ranking for ranking in rankings if ranking.num_ret]
-        )
-        for index, column in zip(self._plan.by_delegate, map(iter, delegated), strict=True):
-            columns[index] = [next(column) if ranking.num_ret else 0.0 for ranking in rankings]
-        return [columns[index] for index in range(len(self._names))]
 
 
 class _Patch(NamedTuple):

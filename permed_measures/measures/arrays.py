@@ -1,0 +1,272 @@
+"""Measures over columns in memory: numpy ranks all queries at once, and computes expressions over all of them.
+
+What a RankingTable is to an engine, :class:`ArrayTable` is to numpy. Both know the same words, so that a measure's
+expression is written once; here it is computed as it is written.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from itertools import chain, repeat
+from math import inf, log, nan
+from typing import TYPE_CHECKING, Any
+
+from permed_measures.numbers import as_float
+from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings
+from permed_measures.ranking import order as in_order
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from permed_measures.measures.base import RankingMeasure
+
+    Floats = NDArray[np.float64]
+
+_BATCH = 1 << 17
+"""So many documents are ranked at once: their numbers stay near the processor."""
+_EXACT = 2.0**53
+"""A whole number above it is not always a float."""
+_NONE: dict[str, float] = {}
+_Scores = list[dict[str, float]]
+
+
+def fill(
+    qrels: Mapping[str, Any], run: Mapping[str, Any], query_ids: list[str], bounds: Bounds, order: Order
+) -> Rankings | None:
+    """Rank all queries as :func:`~permed_measures.ranking.rank` does one; None in doubt, which that one settles."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    lists = list(map(run.get, query_ids, repeat(_NONE)))
+    judged = list(map(qrels.get, query_ids, repeat(_NONE)))
+    if not set(map(type, lists)) | set(map(type, judged)) <= {dict}:
+        return None
+    step = max(1, _BATCH * len(lists) // (1 + sum(map(len, lists))))
+    parts = []
+    for start in range(0, len(lists), step):
+        part = _filled(lists[start : start + step], judged[start : start + step], bounds, order)
+        if part is None:
+            return None
+        parts.append(part)
+    counts = Counts(*map(sum, zip(*(counts for counts, _ in parts), strict=True)))
+    return Rankings(counts, Columns(*map(np.concatenate, zip(*(columns for _, columns in parts), strict=True))))
+
+
+def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tuple[Counts, Columns] | None:
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    num_ret, num_judged = (np.fromiter(map(len, group), np.int64, len(group)) for group in (lists, judged))
+    doc_ids = list(chain.from_iterable(lists))
+    pairs = zip(lists, judged, strict=True)
+    try:
+        known = [found.get(doc_id, nan) for found, grades_of in pairs for doc_id in grades_of]
+        "".join(doc_ids)  # the fastest way to see that all of them are strings
+        scores = _singles(list(chain.from_iterable(map(dict.values, lists))))
+        judged_scores = np.array(known, np.float64)
+        grades = np.array(list(chain.from_iterable(map(dict.values, judged))), np.float64)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    if scores is None or not all(doc_ids) or (np.abs(grades) > _EXACT).any():
+        return None
+    queries = np.arange(len(lists))
+    row_query = np.repeat(queries, num_judged)
+    keys = _keys(np.repeat(queries, num_ret), scores)
+    in_descending_order = bool((keys[1:] > keys[:-1]).all())
+    if not in_descending_order:
+        keys = _sorted(keys, scores, num_ret)
+    found = ~np.isnan(judged_scores)
+    with np.errstate(over="ignore"):
+        wanted = _keys(row_query[found], judged_scores[found].astype(np.float32))
+    ranks = np.full(len(row_query), inf)
+    ranks[found] = 1 + keys.searchsorted(wanted) - (np.cumsum(num_ret) - num_ret)[row_query[found]]
+    ties = [0, 0]
+    if not in_descending_order:
+        starts = np.cumsum(num_judged) - num_judged
+        for query in np.unique(keys[1:][keys[1:] == keys[:-1]] >> np.uint64(32)).tolist():
+            first = starts[query]
+            rows = _tied(lists[query], judged[query], bounds[1], order, ties)
+            ranks[first : first + len(rows)] = rows
+    counts = Counts(
+        int(np.minimum(num_ret, inf if bounds[1] is None else bounds[1]).sum()),
+        int((ranks <= (1e300 if bounds[1] is None else bounds[1])).sum()),
+        *ties,
+    )
+    if bounds[0] is not None:
+        ranks[ranks > bounds[0]] = inf
+    by_rank = np.lexsort((ranks, row_query))
+    ranks, grades = ranks[by_rank], grades[by_rank]
+    num_hits = np.bincount(row_query[ranks < inf], minlength=len(lists))
+    return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
+
+
+def _singles(scores: list[Any]) -> Any:  # noqa: ANN401  (numpy's)
+    """Return scores as 32-bit floats; None where one is NaN, or no number."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    total = np.asarray(sum(scores))  # no text, no bytes
+    doubles = np.fromiter(scores, np.float64, len(scores))
+    if total.dtype.kind not in "fiub" or total.ndim or (total != total and np.isnan(doubles).any()):
+        return None
+    with np.errstate(over="ignore"):  # 1e300 is infinite there, in trec_eval 9.0.8 too
+        return doubles.astype(np.float32)
+
+
+def _sorted(keys: Any, scores: Any, num_ret: Any) -> Any:  # noqa: ANN401  (numpy's)
+    """Sort keys; lists of one length by their scores, which is faster by far."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    if not (num_ret == num_ret[0]).all():
+        return np.sort(keys)
+    rows = np.sort(-scores.reshape(len(num_ret), -1), axis=1)
+    return _keys(np.repeat(np.arange(len(num_ret)), num_ret), -rows.ravel())
+
+
+def _keys(queries: Any, scores: Any) -> Any:  # noqa: ANN401  (numpy's)
+    """Return a whole number for each document, which ascends by query and within it by descending score."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    bits = (scores + np.float32(0.0)).view(np.uint32)  # -0.0 and 0.0 are one score
+    descending = np.where(bits >> 31, bits, ~bits & np.uint32(0x7FFFFFFF))
+    return queries.astype(np.uint64) << np.uint64(32) | descending
+
+
+def _tied(
+    scores: dict[str, float], judged: dict[str, float], cutoff: int | None, order: Order, ties: list[int]
+) -> list[float]:
+    """Return the ranks of judged documents in a list with equal scores, and count these."""
+    ascending = array("d", sorted(map(as_float, scores.values())))
+    view = Ranking([], judged=(), num_ret=len(scores), ascending=ascending)
+    ties[0] += view.tied(cutoff)
+    ties[1] += view.tied(cutoff, "float64")
+    if judged.keys().isdisjoint(scores):
+        return [inf] * len(judged)
+    places = {doc_id: float(place) for place, doc_id in enumerate(in_order(scores, by=order), 1)}
+    return [places.get(doc_id, inf) for doc_id in judged]
+
+
+def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401  (numpy's)
+    """Return the place of each row in the order of descending worth within its query."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    rows = np.lexsort((-worth, row_query))
+    places = np.empty(len(rows))
+    places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
+    return places
+
+
+class ArrayTable:
+    """Judged documents with their ranks, as numpy arrays: one number for each row, or one for each query."""
+
+    def __init__(self, columns: Columns) -> None:
+        import numpy as np  # noqa: PLC0415  (small runs do without)
+
+        num_ret, _, num_judged, self.rank, self.grade, self._places = (np.asarray(column) for column in columns)
+        self.returned = num_ret > 0
+        self._hit = self.rank < inf
+        self._some = np.flatnonzero(num_judged)
+        self._lengths = num_judged[self._some]
+        self._starts = np.cumsum(self._lengths) - self._lengths
+        self._np = np
+
+    def ranks(self, *, judged_only: bool, grade: Any = None) -> Any:  # noqa: ANN401  (numpy's, as all below)
+        """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""
+        return self.found((self.grade if grade is None else grade) >= 0) if judged_only else self.rank
+
+    def found(self, relevant: Any) -> Any:  # noqa: ANN401
+        """How many hits are relevant down to this one, itself included."""
+        counted = relevant & self._hit
+        total = self._np.cumsum(counted)
+        return total - self._spread((total - counted)[self._starts])
+
+    def place(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
+        """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
+        if worth is self.grade and among == "judged":
+            return self._places
+        row_query = self._spread(self._np.arange(len(self._some)))
+        return _places(row_query, self._lengths, self._np.where(self._hit, worth, -inf) if among == "hits" else worth)
+
+    def count_judged(self, condition: Any) -> Any:  # noqa: ANN401
+        """How many judged documents of the query meet a condition, said beside each of them."""
+        return self._spread(self._reduced(self._np.add, condition.astype(float)))
+
+    def highest(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
+        """Return the highest worth of a document of the query."""
+        known = self._np.where(self._hit, worth, -inf) if among == "hits" else worth
+        return self._spread(self._reduced(self._np.maximum, known))
+
+    def sum_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
+        """Sum a value over the returned documents for which a condition holds; 0 when there are none."""
+        return self._per_query(self._np.add, self.where(where & self._hit, value))
+
+    def max_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
+        """Return the greatest value over the returned documents for which a condition holds; 0 when there are none."""
+        return self._per_query(self._np.maximum, self.where(where & self._hit, value))
+
+    def any_hit(self, where: Any) -> Any:  # noqa: ANN401
+        """Return 1 where a returned document meets the condition, else 0."""
+        return (self.sum_hits(1, where) > 0).astype(float)
+
+    def sum_judged(self, value: Any, where: Any) -> Any:  # noqa: ANN401
+        """Sum a value over the judged documents for which a condition holds."""
+        return self._per_query(self._np.add, self.where(where, value))
+
+    def within(self, cutoff: int | None, rank: Any = None) -> Any:  # noqa: ANN401
+        """Whether a rank is within the cut-off."""
+        return (self.rank if rank is None else rank) <= (inf if cutoff is None else cutoff)
+
+    def where(self, condition: Any, value: Any) -> Any:  # noqa: ANN401
+        """Return a value where a condition holds, else 0."""
+        return self._np.where(condition, value, 0.0)
+
+    def ratio(self, value: Any, whole: Any) -> Any:  # noqa: ANN401
+        """Divide; 0 where there is nothing to divide by."""
+        return self._np.where(whole > 0, value / whole, 0.0)
+
+    def mapped(self, grade: Any, numbers: Mapping[float, float], otherwise: Any) -> Any:  # noqa: ANN401
+        """Return the number that stands for each grade."""
+        mapped = otherwise
+        for known, number in numbers.items():
+            mapped = self._np.where(grade == known, float(number), mapped)
+        return self._np.broadcast_to(mapped, grade.shape)
+
+    def gain(self, grade: Any, dcg: str, *, among: str = "judged") -> Any:  # noqa: ANN401
+        """Return the gain of a positive grade, up to a factor that is the same for all documents of a query."""
+        from permed_measures.measures.ndcg import LARGEST, SMALLEST  # noqa: PLC0415  (it is defined after this)
+
+        if dcg == "log2":
+            return grade
+        np = self._np
+        if not len(grade) or grade.max() <= LARGEST:
+            gains = np.exp2(grade) - 1.0
+            small = (grade > 0) & (grade < SMALLEST)
+            return np.where(small, np.expm1(grade * log(2)), gains) if small.any() else gains
+        best = self.highest(grade, among=among)
+        plain = np.where(grade < SMALLEST, np.expm1(grade * log(2)), np.exp2(np.minimum(grade, LARGEST)) - 1.0)
+        return np.where(best > LARGEST, np.exp2(grade - best) - np.exp2(-best), plain)
+
+    def discount(self, rank: Any) -> Any:  # noqa: ANN401
+        """Return log2(rank + 1)."""
+        return self._np.log2(rank + 1.0)
+
+    def _spread(self, per_query: Any) -> Any:  # noqa: ANN401
+        return self._np.repeat(per_query, self._lengths)
+
+    def _reduced(self, operation: Any, rows: Any) -> Any:  # noqa: ANN401
+        return operation.reduceat(rows, self._starts) if len(rows) else rows
+
+    def _per_query(self, operation: Any, rows: Any) -> Any:  # noqa: ANN401
+        totals = self._np.zeros(len(self.returned))
+        totals[self._some] = self._reduced(operation, rows)
+        return totals
+
+
+def values(measure: RankingMeasure, table: ArrayTable) -> list[float]:
+    """Return the value of every query; 0 of one that returned nothing."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    expression: Any = type(measure).expression
+    with np.errstate(all="ignore"):  # rows that a condition leaves out are computed too
+        computed = expression(table, **measure.arguments)
+    found: list[float] = np.where(table.returned, computed, 0.0).tolist()
+    return found
