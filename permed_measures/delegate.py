@@ -23,7 +23,7 @@ from permed_measures.measures import declared
 from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
 from permed_measures.ranking import Ranking, Rankings, compiled_part
 
-_BATCH = 4096
+_BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
 SHORT = 64
 """Up to this length a list is handed over faster than its judged documents are named."""
 _NOTHING = {"none": 0}

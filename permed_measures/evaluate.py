@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from permed_measures.render.document import Document, Table
 
 
+_KEPT = 10
+
+
 class Plan:
     """Who computes which measure, decided once per set of measures: a kernel, pytrec_eval, or ir_measures."""
 
@@ -321,12 +324,31 @@ def with_advice(error: InputError, plan: Plan, profile: Profile | None, highest:
     return InputError(msg)
 
 
-def _returned(run: RunLike, qrels: Qrels, plan: Plan) -> Returned:
+def read_for(  # noqa: PLR0913  (what evaluate() is given)
+    run: RunLike,
+    qrels: Qrels,
+    measures: str | Measure | Iterable[str | Measure] | None,
+    *,
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    order: Order = "float32",
+    keep: int | None = None,
+) -> Returned:
+    """Return a run as far as these measures look at it, and the ids of its first ``keep`` documents.
+
+    When not given, ``keep`` is as deep as the deepest measure with a cut-off, and 10 at least.
+    """
+    labels, _, _, rel = choose(measures, profile, None, min_relevance)
+    plan = Plan(list(labels), rel, order)
+    return _returned(run, qrels, plan, keep or max(plan.deepest_cutoff or 0, _KEPT))
+
+
+def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned:
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
         from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
-        found: Returned = returned(run, qrels, plan.depth, order=plan.order)
+        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep)
         return found
     if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
         return cast("Returned", run)

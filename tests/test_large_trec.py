@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import sys
 
 import numpy as np
 import pytest
 
+from permed_measures import compare, gate
 from permed_measures.errors import InputError
 from permed_measures.files import blocks as large_trec
-from permed_measures.files import read_run
+from permed_measures.files import formatted, read_run
 from permed_measures.files.blocks import Doubt, Irregular, tops
 from permed_measures.files.large import cut_run, rankings
 from permed_measures.ranking import ORDERS, compiled, order, rank
@@ -236,3 +238,50 @@ def test_a_cut_run_holds_whatever_can_be_in_the_top(file, depth):
     assert found.num_ret == {"q": 7}
     kept = ["b", "e", "g"] if depth == 1 else ["a", "b", "c", "d", "e", "f", "g"]
     assert list(found["q"].items()) == [(doc, score) for doc, score in scores.items() if doc in kept]
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("measures", ["nDCG@10 P@5 GWAP@10", "AP nDCG R@1000 GWAP"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_compare_and_gate_find_the_same_in_large_files(tmp_path, monkeypatch, measures, suffix):
+    monkeypatch.setitem(rankings.__kwdefaults__, "large", 0)
+    rng = random.Random(7)
+    qrels = {f"q{query}": {f"d{n}": rng.choice([0, 1, 1, 2]) for n in range(0, 60, 4)} for query in range(30)}
+    runs, paths = {}, {}
+    for name in ("before", "after"):
+        runs[name] = {q: {f"d{n}": round(rng.uniform(0, 9), 2) for n in rng.sample(range(90), 50)} for q in qrels}
+        content, _ = formatted(runs[name], "run", "trec")
+        paths[name] = tmp_path / f"{name}.run{suffix}"
+        paths[name].write_bytes(packed(content, suffix))
+    plain = compare(qrels, runs["before"], {"after": runs["after"]}, measures)
+    found = compare(qrels, paths["before"], {"after": paths["after"]}, measures, baseline_name="baseline")
+    for column, values in plain.values.items():
+        assert found.values[column] == pytest.approx(values, abs=1e-12)  # a sum over columns has another order
+    assert found.notes == plain.notes
+    assert found.whole.p_imp["after"].improved == plain.whole.p_imp["after"].improved > 0
+    drop = [
+        gate(qrels, run, baseline=base, max_drop=0.5, conditions=[f"{measures.split()[0]}>=0"])
+        for run, base in ((runs["after"], runs["before"]), (paths["after"], paths["before"]))
+    ]
+    assert [check.held for check in drop[0].checks] == [check.held for check in drop[1].checks]
+    assert drop[0].notes == drop[1].notes
+
+
+def packed(content, suffix):
+    if suffix == ".zst":
+        zstandard = pytest.importorskip("zstandard")
+        half = len(content) // 2  # two frames: one file
+        return b"".join(zstandard.compress(part) for part in (content[:half], content[half:]))
+    return gzip.compress(content) if suffix else content
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_packed_file_that_ends_too_early_is_broken(tmp_path, suffix):
+    path = tmp_path / f"run{suffix}"
+    content = packed(b"".join(b"q%d Q0 d%d 1 %d.5 t\n" % (n // 9, n, 9 - n % 9) for n in range(90_000)), suffix)
+    for size in (len(content) - 3, len(content) // 3):
+        path.write_bytes(content[:size])
+        for depth in (10, None):
+            with pytest.raises(InputError, match=r"a broken (gzip|zstd) file"):
+                rankings(path, {}, depth, large=0)

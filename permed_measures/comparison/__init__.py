@@ -18,8 +18,8 @@ from permed_measures.comparison.groups import Groups, group_label, grouped
 from permed_measures.comparison.p_imp import PairImprovement, Tops, pair_improvement, tops
 from permed_measures.comparison.significance import SAME, Interval
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.evaluate import Evaluation, evaluate, read_for
+from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import Step
@@ -231,7 +231,15 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     for number, (name, source) in enumerate(sources.items()):
         step(f"evaluating {name}", 0.5 * number / len(sources))
         try:
-            run = as_run(source)
+            run = read_for(
+                source,
+                judged,
+                measures,
+                profile=profile,
+                min_relevance=min_relevance,
+                order=order,
+                keep=p_imp_cutoff,
+            )
             evaluations[name] = evaluate(
                 judged, run, measures, profile=profile, min_relevance=min_relevance, queries=queries, order=order
             )
