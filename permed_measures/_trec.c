@@ -377,6 +377,18 @@ static size_t highest(Worker *worker, size_t wanted) {
     return count;
 }
 
+/* Keep the line that is at a place, without its line feed. */
+static int keep_line(const Worker *worker, Chunk *chunk, const Byte *at) {
+    const Byte *start = at, *end;
+    while (start > worker->text.at && start[-1] != '\n') start--;
+    end = memchr(start, '\n', (size_t)(worker->text.at + worker->text.size - start));
+    chunk->fault.size = (size_t)((end ? end : worker->text.at + worker->text.size) - start);
+    chunk->fault.at = malloc(chunk->fault.size + 1);
+    if (chunk->fault.at == NULL) return NO_MEMORY;
+    memcpy((Byte *)chunk->fault.at, start, chunk->fault.size);
+    return FAULT;
+}
+
 /* Enter all documents of the query into the table; AGAIN where two are the same. */
 static int enter(Worker *worker, Chunk *chunk) {
     size_t room = 64, mask;
@@ -392,7 +404,7 @@ static int enter(Worker *worker, Chunk *chunk) {
             if (other->hash == entry->hash && alike(other->doc, other->size, entry->doc, entry->size)) {
                 chunk->line = entry->line;
                 chunk->first = other->line;
-                return AGAIN;
+                return keep_line(worker, chunk, entry->doc) == FAULT ? AGAIN : NO_MEMORY;
             }
         }
         worker->table[slot] = (uint32_t)number + 1;
@@ -571,7 +583,7 @@ static int read_chunk(Worker *worker, Chunk *chunk) {
         while (kinds[*at] == SPACE) at++;
         next = *at == '\n' || *at == '#' ? memchr(at, '\n', (size_t)(end - at)) : read_line(at, fields, &chunk->longer);
         chunk->line = chunk->lines;
-        if (next == NULL || next > good) goto fault;
+        if (next == NULL || next > good) return keep_line(worker, chunk, line);
         if (*at == '\n' || *at == '#') continue;
         if (!alike(query.at, query.size, fields[0].at, fields[0].size)) {
             if (worker->count && (status = finish(worker, chunk, query)) != SOUND) return status;
@@ -581,23 +593,13 @@ static int read_chunk(Worker *worker, Chunk *chunk) {
         if (!enough(&worker->entries, &worker->room, worker->count + 1, sizeof *worker->entries)) return NO_MEMORY;
         entry = &worker->entries[worker->count++];
         status = number(fields[4].at, fields[4].size, worker->job->numbers, &entry->score);
-        if (status <= 0) {
-            if (status < 0) return NO_MEMORY;
-            goto fault;
-        }
+        if (status <= 0) return status < 0 ? NO_MEMORY : keep_line(worker, chunk, line);
         entry->doc = fields[2].at;
         entry->size = (uint32_t)fields[2].size;
         entry->line = (uint32_t)chunk->lines;
         entry->hash = hashed(entry->doc, entry->size, worker->job->seed);
     }
     return worker->count ? finish(worker, chunk, query) : SOUND;
-fault:
-    next = memchr(line, '\n', (size_t)(end - line));
-    chunk->fault.size = (size_t)((next ? next : end) - line);
-    chunk->fault.at = malloc(chunk->fault.size + 1);
-    if (chunk->fault.at == NULL) return NO_MEMORY;
-    memcpy((Byte *)chunk->fault.at, line, chunk->fault.size);
-    return FAULT;
 }
 
 /* Note the queries of a chunk; MIXED where one was there before. The lock is held. */
@@ -763,8 +765,8 @@ static PyObject *answer(Job *job, PyObject *grades) {
                 return Py_BuildValue("(sKy#)", "fault", (unsigned long long)(lines + chunk->line), chunk->fault.at,
                                      (Py_ssize_t)chunk->fault.size);
             if (chunk->status == AGAIN)
-                return Py_BuildValue("(sKK)", "again", (unsigned long long)(lines + chunk->line),
-                                     (unsigned long long)(lines + chunk->first));
+                return Py_BuildValue("(sKy#K)", "again", (unsigned long long)(lines + chunk->line), chunk->fault.at,
+                                     (Py_ssize_t)chunk->fault.size, (unsigned long long)(lines + chunk->first));
             return Py_BuildValue("(s)", chunk->status == MIXED ? "mixed" : "large");
         }
         lines += chunk->lines;
@@ -791,10 +793,9 @@ static PyObject *answer(Job *job, PyObject *grades) {
 static int run_threads(Job *job, int number) {
     pthread_t threads[64];
     int started = 0, wanted = number < 1 ? 1 : number > 64 ? 64 : number, interrupted = 0, ended = 0;
-    job->running = wanted;
+    pthread_mutex_lock(&job->lock); /* nobody has it yet: later it may be had by one who waits for a thread of Python */
     while (started < wanted && pthread_create(&threads[started], NULL, work, job) == 0) started++;
-    pthread_mutex_lock(&job->lock);
-    job->running -= wanted - started;
+    job->running = started;
     pthread_mutex_unlock(&job->lock);
     if (!started) {
         PyErr_SetString(PyExc_RuntimeError, "can't start new thread");
@@ -820,18 +821,17 @@ static int run_threads(Job *job, int number) {
 }
 
 const char read_trec_doc[] =
-    "read_trec(descriptor, head, depth, qrels, order, mode, threads)\n--\n\n"
-    "Read a run, head first: ('sound', longer lines, [(query, number, ids, scores, hits), ...]), or what is wrong.";
+    "read_trec(descriptor, depth, qrels, order, mode, threads)\n--\n\n"
+    "Read a run: ('sound', longer lines, [(query, number, ids, scores, hits), ...]), or what is wrong.";
 
 PyObject *read_trec(PyObject *module, PyObject *arguments) {
     Job job = {.stop = 0};
     PyObject *qrels, *grades = NULL, *found = NULL;
-    const char *head, *order, *mode;
-    Py_ssize_t size, depth;
+    const char *order, *mode;
+    Py_ssize_t depth;
     int threads;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "iy#nO!ssi", &job.descriptor, &head, &size, &depth, &PyDict_Type, &qrels, &order, &mode,
-                          &threads))
+    if (!PyArg_ParseTuple(arguments, "inO!ssi", &job.descriptor, &depth, &PyDict_Type, &qrels, &order, &mode, &threads))
         return NULL;
     job.depth = depth < 0 ? 0 : (size_t)depth;
     job.in_doubles = strcmp(order, "float64") == 0;
@@ -842,8 +842,7 @@ PyObject *read_trec(PyObject *module, PyObject *arguments) {
     if (job.numbers == (locale_t)0) return PyErr_NoMemory();
     pthread_mutex_init(&job.lock, NULL);
     pthread_cond_init(&job.ended, NULL);
-    if (!append(&job.rest, head, (size_t)size)) PyErr_NoMemory();
-    else if ((grades = PyList_New(0)) != NULL && copy_judged(&job, qrels, grades) && run_threads(&job, threads))
+    if ((grades = PyList_New(0)) != NULL && copy_judged(&job, qrels, grades) && run_threads(&job, threads))
         found = answer(&job, grades);
     for (size_t place = 0; place < job.count; place++)
         if (job.chunks[place]) free_chunk(job.chunks[place]);

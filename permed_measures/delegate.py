@@ -23,7 +23,7 @@ from permed_measures.measures import declared
 from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
 from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
-_BATCH = 4096
+_BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
 _FEW = 8
 _FAR = 2**63
 _LENGTHS = 64

@@ -76,7 +76,7 @@ class Frame(Protocol):
 _Rows = Frame | Iterable[tuple[Any, ...]] | str | PathLike[str]
 QrelsLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str] | AbstractSet[str]] | _Rows
 """Judgements: {query_id: {doc_id: grade}} or {query_id: relevant ids}, a frame, ir_measures' named tuples, a path."""
-RunLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str]] | _Rows
+RunLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str] | Ranking] | _Rows
 """What was returned: {query_id: {doc_id: score}} or {query_id: ids in order}, a frame, named tuples, a path."""
 
 

@@ -12,7 +12,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import nlargest
 from importlib import import_module
@@ -79,7 +79,7 @@ class Ranking:
     [2]
     """
 
-    __slots__ = ("_grades", "ascending", "judged", "num_ret", "ranked")
+    __slots__ = ("_grades", "_top", "ascending", "judged", "num_ret", "ranked")
 
     def __init__(
         self,
@@ -88,13 +88,27 @@ class Ranking:
         judged: Collection[float],
         num_ret: int,
         ascending: Scores | array[float] | None = None,
+        top: Sequence[str] | bytes = (),
     ) -> None:
-        """``ascending`` holds the scores as 64-bit floats, of the top at least, where two are equal in 32 bits."""
+        """``ascending`` holds the scores as 64-bit floats, of the top at least, where two are equal in 32 bits.
+
+        ``top`` holds the ids of the first documents, where they are kept; as bytes, with a space between any two.
+        """
         self.ranked = ranked
         self.judged = judged
         self.num_ret = num_ret
         self._grades: list[float] | None = None
         self.ascending = ascending
+        self._top = top
+
+    def keep(self, top: Sequence[str]) -> None:
+        """Keep the ids of the first documents."""
+        self._top = top
+
+    @property
+    def top(self) -> Sequence[str]:
+        """The ids of the first documents, in order, as far as they were kept."""
+        return self._top.decode().split(" ") if isinstance(self._top, bytes) else self._top
 
     def hits(self, cutoff: int | None) -> list[tuple[int, float]]:
         """(rank, grade) of every judged document at ranks up to ``cutoff``; None means the whole list."""
@@ -270,6 +284,17 @@ def _top(scores: Mapping[str, float], depth: int) -> Mapping[str, float]:
         return {doc_id: scores[doc_id] for doc_id in islice(scores, int((keys >= keys[depth]).sum()))}
     lowest = np.partition(keys, len(keys) - depth - 1)[len(keys) - depth - 1]
     return {doc_id: scores[doc_id] for doc_id in compress(scores, (keys >= lowest).tolist())}
+
+
+def ranked(
+    tops: Iterable[tuple[str, int, Sequence[str], Sequence[float]]], qrels: Mapping[str, Grades], depth: int
+) -> Iterator[tuple[str, Ranking]]:
+    """Rank the first documents of each query; of scores there is one more than asked: the last one may be tied."""
+    for query_id, num_ret, top, scores in tops:
+        grades = qrels.get(query_id, {})
+        places = [(place, grades[doc_id]) for place, doc_id in enumerate(top[:depth], 1) if doc_id in grades]
+        ascending = array("d", reversed(scores)) if len(set(array("f", scores))) != len(scores) else None
+        yield query_id, Ranking(places, judged=grades.values(), num_ret=num_ret, ascending=ascending, top=top[:depth])
 
 
 def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> Ranking:

@@ -235,8 +235,9 @@ def test_ctrl_c_within_duckdb_is_no_reason_to_read_on(tool, monkeypatch, kind):
         raise getattr(duckdb, kind, RuntimeError)(message)
 
     monkeypatch.setitem(large_runs.rankings.__kwdefaults__, "large", 0)
-    monkeypatch.setattr("permed_measures.files.large._Engine.whole", interrupted)
-    code, out, err = tool("eval", "qrels.txt", "bm25.run", "-m", "AP", "-o", "table.md")
+    monkeypatch.setattr("permed_measures.files.engine._Engine.whole", interrupted)
+    Path("bm25.csv").write_text("qid,docno,score\nq1,a,1\n" + "q2,a,1\n" * 10_000)
+    code, out, err = tool("eval", "qrels.txt", "bm25.csv", "-m", "AP", "-o", "table.md")
     assert (code, out, err.strip()) == (130, "", "permed-measures: interrupted")
     assert not Path("table.md").exists()
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import random
+import sys
 
 import numpy as np
 import pytest
 
-from permed_measures.errors import HostError
+from permed_measures import compare, gate
+from permed_measures.errors import InputError
 from permed_measures.files import blocks as large_trec
-from permed_measures.files import read_run
+from permed_measures.files import formatted, read_run
 from permed_measures.files.blocks import Doubt, Irregular, tops
-from permed_measures.files.large import rankings
-from permed_measures.ranking import ORDERS, order
+from permed_measures.files.large import cut_run, rankings
+from permed_measures.ranking import ORDERS, compiled, order, rank
 
 
 @pytest.fixture
@@ -164,26 +167,121 @@ def test_bytes_that_are_not_utf_8_and_long_fields_are_doubted(tmp_path):
             list(tops(path, 1))
 
 
-def test_large_trec_runs_with_a_cut_off_need_no_engine(file, monkeypatch):
-    def absent(*_, **__):
-        message = "no DuckDB"
-        raise HostError(message)
+@pytest.fixture(params=["compiled", "plain"])
+def reader(request, monkeypatch):
+    """Read with the compiled part, where there is one, and without."""
+    if request.param == "plain":
+        monkeypatch.setattr("permed_measures.ranking.COLUMNS", None)
 
-    monkeypatch.setattr("permed_measures.files.large.require", absent)
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("depth", [10, None])
+def test_large_trec_runs_need_no_engine(file, monkeypatch, depth):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
     lines = ["q1 Q0 b 1 2.5 t", "q1 Q0 a 2 1.5 t", "q2 Q0 a 1 1.5 t"]
-    found = rankings(file(lines), {"q1": {"a": 1}}, 10, large=0)
-    assert found is not None
-    assert {query_id: (ranking.ranked, ranking.num_ret) for query_id, ranking in found.items()} == {
-        "q1": ([(2, 1)], 2),
-        "q2": ([], 1),
-    }
-    assert rankings(file(lines), {"q1": {"a": 1}}, None, large=0) is None
-    assert rankings(file([lines[0], lines[2], lines[1]]), {"q1": {"a": 1}}, 10, large=0) is None
+    for together in (lines, [lines[0], lines[2], lines[1]], [*lines[:2], "# a comment", "", "q2  Q0 a 1 1.5 t\r"]):
+        found = rankings(file(together), {"q1": {"a": 1}}, depth, large=0, keep=1)
+        assert {q: (made.ranked, made.num_ret, list(made.top[:1])) for q, made in found.items()} == {
+            "q1": ([(2, 1)], 2, ["b"]),
+            "q2": ([], 1, ["a"]),
+        }
 
 
-def test_the_engine_reads_runs_whose_queries_are_mixed(file):
-    pytest.importorskip("duckdb")
-    lines = ["q1 Q0 b 1 2.5 t", "q2 Q0 a 1 1.5 t", "q1 Q0 a 2 1.5 t"]
-    found = rankings(file(lines), {"q1": {"a": 1}}, 10, large=0)
-    assert found is not None
-    assert (found["q1"].ranked, found["q1"].num_ret) == ([(2, 1)], 2)
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("depth", [1, 10, None])
+@pytest.mark.parametrize("again", ["q2 Q0 a 9 0.5 t", "q1 Q0 x 9 oops t", "q1 Q0 b 9 0.5 t"])
+def test_what_is_wrong_where_queries_are_mixed(file, depth, again):
+    path = file(["q1 Q0 b 1 2.5 t", "q2 Q0 a 1 1.5 t", "q1 Q0 a 2 1.5 t", again])
+    with pytest.raises(InputError) as plain:
+        read_run(path)
+    with pytest.raises(InputError) as found:
+        rankings(path, {"q1": {"a": 1}}, depth, large=0)
+    assert str(found.value) == str(plain.value)
+    assert ":4: " in str(found.value)
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("precision", ORDERS)
+@pytest.mark.parametrize("way", WAYS_TO_WRITE)
+def test_ranks_are_those_of_the_plain_reader(file, way, precision):
+    rng = random.Random(way)
+    lines = []
+    for query in range(90, 110):
+        scores = [WAYS_TO_WRITE[way](rng) for _ in range(rng.choice([1, 3, 30, 200]))]
+        if query % 2:
+            scores.sort(key=float, reverse=True)
+        docs = rng.sample([*range(260), "é", "漢字", "x" * 250], len(scores))
+        lines += [f"{query} Q0 {doc} 1 {score} t" for doc, score in zip(docs, scores, strict=True)]
+    path = file(lines)
+    run = read_run(path)
+    qrels = {str(query): dict.fromkeys(map(str, range(0, 260, 3)), query % 4) for query in range(95, 115)}
+    for depth in (1, 7, None):
+        found = rankings(path, qrels, depth, large=0, order=precision, keep=3)
+        assert list(found) == list(run)
+        for query_id, made in found.items():
+            in_order = order(run[query_id], by=precision)
+            grades = qrels.get(query_id, {})
+            expected = [(rank, grades[doc]) for rank, doc in enumerate(in_order, 1) if doc in grades]
+            assert made.hits(depth) == [hit for hit in expected if depth is None or hit[0] <= depth]
+            assert list(made.top[:3]) == in_order[:3]
+            plain = rank(run[query_id], grades)
+            assert [made.tied(depth, p) for p in ORDERS] == [plain.tied(depth, p) for p in ORDERS]
+
+
+@pytest.mark.parametrize("depth", [1, 5])
+def test_a_cut_run_holds_whatever_can_be_in_the_top(file, depth):
+    if not compiled():
+        pytest.skip("the compiled part is not here")
+    scores = {"a": 3, "b": 9, "c": 3, "d": 3, "e": 9, "f": 1, "g": 0.5}
+    path = file(f"q Q0 {doc} 1 {score} t" for doc, score in scores.items())
+    found = cut_run(path, {"q": {"g": 1, "z": 1}}, depth, large=0)
+    assert found.num_ret == {"q": 7}
+    kept = ["b", "e", "g"] if depth == 1 else ["a", "b", "c", "d", "e", "f", "g"]
+    assert list(found["q"].items()) == [(doc, score) for doc, score in scores.items() if doc in kept]
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("measures", ["nDCG@10 P@5 GWAP@10", "AP nDCG R@1000 GWAP"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_compare_and_gate_find_the_same_in_large_files(tmp_path, monkeypatch, measures, suffix):
+    monkeypatch.setitem(rankings.__kwdefaults__, "large", 0)
+    rng = random.Random(7)
+    qrels = {f"q{query}": {f"d{n}": rng.choice([0, 1, 1, 2]) for n in range(0, 60, 4)} for query in range(30)}
+    runs, paths = {}, {}
+    for name in ("before", "after"):
+        runs[name] = {q: {f"d{n}": round(rng.uniform(0, 9), 2) for n in rng.sample(range(90), 50)} for q in qrels}
+        content, _ = formatted(runs[name], "run", "trec")
+        paths[name] = tmp_path / f"{name}.run{suffix}"
+        paths[name].write_bytes(packed(content, suffix))
+    plain = compare(qrels, runs["before"], {"after": runs["after"]}, measures)
+    found = compare(qrels, paths["before"], {"after": paths["after"]}, measures, baseline_name="baseline")
+    for column, values in plain.values.items():
+        assert found.values[column] == pytest.approx(values, abs=1e-12)  # a sum over columns has another order
+    assert found.notes == plain.notes
+    assert found.whole.p_imp["after"].improved == plain.whole.p_imp["after"].improved > 0
+    drop = [
+        gate(qrels, run, baseline=base, max_drop=0.5, conditions=[f"{measures.split()[0]}>=0"])
+        for run, base in ((runs["after"], runs["before"]), (paths["after"], paths["before"]))
+    ]
+    assert [check.held for check in drop[0].checks] == [check.held for check in drop[1].checks]
+    assert drop[0].notes == drop[1].notes
+
+
+def packed(content, suffix):
+    if suffix == ".zst":
+        zstandard = pytest.importorskip("zstandard")
+        half = len(content) // 2  # two frames: one file
+        return b"".join(zstandard.compress(part) for part in (content[:half], content[half:]))
+    return gzip.compress(content) if suffix else content
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_packed_file_that_ends_too_early_is_broken(tmp_path, suffix):
+    path = tmp_path / f"run{suffix}"
+    content = packed(b"".join(b"q%d Q0 d%d 1 %d.5 t\n" % (n // 9, n, 9 - n % 9) for n in range(90_000)), suffix)
+    for size in (len(content) - 3, len(content) // 3):
+        path.write_bytes(content[:size])
+        for depth in (10, None):
+            with pytest.raises(InputError, match=r"a broken (gzip|zstd) file"):
+                rankings(path, {}, depth, large=0)

@@ -238,7 +238,14 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     step = progress or (lambda _, __: None)
     judged = None if qrels is None else as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
     systems = Systems(
-        judged, sources, measures, profile=profile, min_relevance=min_relevance, queries=queries, order=order
+        judged,
+        sources,
+        measures,
+        profile=profile,
+        min_relevance=min_relevance,
+        queries=queries,
+        order=order,
+        keep=p_imp_cutoff,
     )
     arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp)
     for number, name in enumerate(names):

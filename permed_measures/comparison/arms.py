@@ -14,7 +14,7 @@ from permed_measures.comparison.p_imp import Counts, PairImprovement, Tops, pair
 from permed_measures.comparison.repeats import averaged
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation
-from permed_measures.inputs import Qrels, Run
+from permed_measures.inputs import Qrels, Returned
 from permed_measures.notes import NEVER_MEET, Queries
 from permed_measures.profiles import Profile
 from permed_measures.ranking import Order
@@ -43,7 +43,7 @@ class Arms:
         self.names: dict[str, bool] = {}
         """Whether P-imp was counted, by name."""
 
-    def add(self, name: str, run: Run | None, evaluation: Evaluation, *, repeated: bool = False) -> None:
+    def add(self, name: str, run: Returned | None, evaluation: Evaluation, *, repeated: bool = False) -> None:
         """Keep one run, or one of several of a system, or only what it reached, where it is not there itself."""
         if not self.names:
             _check_means(evaluation.labels)
@@ -77,7 +77,7 @@ class Arms:
         """The values of every single run, where a system has several."""
         return {key: columns for key, columns in self._columns.items() if len(columns) > 1}
 
-    def _check_ran(self, run: Run | None, evaluation: Evaluation) -> None:
+    def _check_ran(self, run: Returned | None, evaluation: Evaluation) -> None:
         """Refuse an arm that never ran, or on other queries: its values would say nothing."""
         if run is None:
             ran = {query_id for column in evaluation.columns.values() for query_id in column}

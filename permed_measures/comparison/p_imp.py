@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from permed_measures.inference import EXACT_UNITS, Interval, Units, mean_estimate, mean_p, sign_flip_p
-from permed_measures.inputs import Qrels, Run
-from permed_measures.ranking import Order
+from permed_measures.inputs import Qrels, Returned
+from permed_measures.ranking import Order, Ranking
 from permed_measures.ranking import order as in_order
 
 Tops = Mapping[str, Sequence[str]]
@@ -52,12 +52,14 @@ class PairImprovement:
         return self.improved / self.pairs if self.pairs else 0.0
 
 
-def tops(run: Run, query_ids: Iterable[str], cutoff: int, order: Order = "float32") -> dict[str, Sequence[str]]:
+def tops(run: Returned, query_ids: Iterable[str], cutoff: int, order: Order = "float32") -> dict[str, Sequence[str]]:
     """Return the first documents of each query's list, in order, for the queries that the run holds."""
     return {query_id: _top(run[query_id], cutoff, order) for query_id in query_ids if query_id in run}
 
 
-def _top(returned: Mapping[str, float] | Sequence[str], cutoff: int, order: Order) -> Sequence[str]:
+def _top(returned: Mapping[str, float] | Sequence[str] | Ranking, cutoff: int, order: Order) -> Sequence[str]:
+    if isinstance(returned, Ranking):  # of a large file: its first ids were kept
+        return returned.top[:cutoff]
     if not isinstance(returned, Mapping):
         return list(returned[:cutoff])
     depth = None if len(returned) <= _SHORT else cutoff  # to sort a short list is faster than to look for its top

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from ir_measures import Measure
 
 from permed_measures.errors import InputError
-from permed_measures.evaluate import Evaluation, Plan, choose, evaluate
+from permed_measures.evaluate import Evaluation, Plan, choose, evaluate, read_for
 from permed_measures.files.values import is_saved, read
-from permed_measures.inputs import Qrels, Run, RunLike, as_run
+from permed_measures.inputs import Qrels, Returned, RunLike
 from permed_measures.measures import parse
 from permed_measures.profiles import QUERY_SETS, Entry, Profile, QuerySet
 from permed_measures.ranking import Order
@@ -61,6 +61,7 @@ class Systems:
         min_relevance: float | None = None,
         queries: QuerySet | None = None,
         order: Order = "float32",
+        keep: int | None = None,
     ) -> None:
         self._qrels, self._measures = qrels, measures
         self._runs: dict[str, list[Any]] = {name: list(_opened(source)) for name, source in sources.items()}
@@ -74,6 +75,7 @@ class Systems:
             "queries": queries,
             "order": order,
         }
+        self._reading = {name: self._options[name] for name in ("profile", "min_relevance", "order")} | {"keep": keep}
         self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, order).computed]
         self._known = bool(known)
         self.order = order
@@ -83,7 +85,7 @@ class Systems:
         """Whether a system has more than one run."""
         return len(self._runs[name]) > 1
 
-    def evaluations(self, name: str) -> Iterator[tuple[Run | None, Evaluation]]:
+    def evaluations(self, name: str) -> Iterator[tuple[Returned | None, Evaluation]]:
         """Yield every run of a system, where there is one, and what it reached.
 
         InputError where the conditions are others than those of the first.
@@ -95,7 +97,7 @@ class Systems:
                 msg = "a run is evaluated against qrels, and none are given; only saved values need none"
                 raise InputError(msg)
             else:
-                returned = as_run(run)
+                returned = read_for(run, self._qrels, self._measures, **self._reading)
                 found = evaluate(self._qrels, returned, self._measures, **self._options)
             if self._known:  # else all are of the same qrels and measures, and no digest is computed
                 self._check(name, found)

@@ -31,13 +31,16 @@ from permed_measures.measures.base import RankingMeasure, takes_threshold, writt
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
-from permed_measures.ranking import ORDERS, Counts, Order, Rankings, numpy_is_worth_it
+from permed_measures.ranking import ORDERS, Counts, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.signature import Conditions, Digest, digests
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Evaluation", "Plan", "aggregate", "choose", "distinct", "evaluate", "save_all", "with_advice"]
+__all__ = ["Evaluation", "Plan", "aggregate", "choose", "distinct", "evaluate", "read_for", "save_all", "with_advice"]
+
+
+_KEPT = 10
 
 
 class Plan:
@@ -267,18 +270,34 @@ def with_advice(error: InputError, plan: Plan, profile: Profile | None, highest:
     return InputError(msg)
 
 
-def _returned(run: RunLike, qrels: Qrels, plan: Plan) -> Returned:
+def read_for(  # noqa: PLR0913  (what evaluate() is given)
+    run: RunLike,
+    qrels: Qrels,
+    measures: str | Measure | Iterable[str | Measure] | None,
+    *,
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    order: Order = "float32",
+    keep: int | None = None,
+) -> Returned:
+    """Return a run as far as these measures look at it, and the ids of its first ``keep`` documents.
+
+    When not given, ``keep`` is as deep as the deepest measure with a cut-off, and 10 at least.
+    """
+    labels, _, _, rel = choose(measures, profile, None, min_relevance)
+    plan = Plan(list(labels), rel, order)
+    return _returned(run, qrels, plan, keep or max(plan.deepest_cutoff or 0, _KEPT))
+
+
+def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned:
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
-        from pathlib import Path  # noqa: PLC0415  (for those who evaluate files)
+        from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
-        from permed_measures.files.large import rankings  # noqa: PLC0415  (as above)
-        from permed_measures.files.source import STDIN  # noqa: PLC0415  (as above)
-
-        # a pipe can be read but once, and then it is in memory
-        found = rankings(run, qrels, plan.depth, order=plan.order) if run != STDIN and Path(run).is_file() else None
-        if found is not None:
-            return found
+        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep)
+        return found
+    if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
+        return cast("Returned", run)
     return as_run(run)
 
 

@@ -81,13 +81,6 @@ def tops(path: Path, depth: int, order: Order = "float32") -> Iterator[Top]:
             raise
 
 
-def doubtful(path: Path) -> Iterator[tuple[int, int]]:
-    """Yield where the parts of a file start and stop that another reader has to judge."""
-    for part, block in _blocks(path, 1, "float32"):
-        if isinstance(block.exception(), Doubt):
-            yield part
-
-
 def _blocks(path: Path, depth: int, order: Order) -> Iterator[tuple[tuple[int, int], Future[list[Top]]]]:
     # memory that is given back and taken again costs more than all the rest: after this the C library keeps it
     np.empty(_KEPT_MEMORY, np.uint8)

@@ -119,8 +119,8 @@ def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str,
 
 def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
-    if source.is_gzip:
-        msg = "a parquet file within gzip; unpack it first"
+    if source.packing is not None:
+        msg = "a parquet file within gzip or zstd; unpack it first"
         raise source.error(msg)
     table = Groups(source)
 

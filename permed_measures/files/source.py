@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import io
+import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from permed_measures.errors import InputError
+from permed_measures.errors import InputError, require
 
 BLOCK = 1 << 15  # what its lines are split into stays in the processor's cache: twice as fast as 1 << 20
-_GZIP = b"\x1f\x8b"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_UNPACKERS = {"gzip": "gunzip", "zstd": "unzstd"}
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
 _PIECE = 1 << 20
+_SMALL = 1 << 12  # even where it is made to, it unpacks to no more than 128 MB
+_HELD_OF_PIPE = 8 << 20
 _HELD = 64 << 20
 _RATIO = 100
 """What has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30."""
@@ -33,52 +37,66 @@ SAVED = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')
 
 
 class Source:
-    """A file to read, or a pipe, which is read into memory. Every failure is an InputError that names it."""
+    """A file to read, or a pipe, which can be read once and is kept. Every failure is an InputError that names it."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(fspath(path))
-        self._piped: bytes | None = None
+        self._kept: Path | bytes = self.path
         if not fspath(path):
             msg = "the name of a file is empty: is a variable of the shell not set?"
             raise InputError(msg)
         try:
             if path == STDIN:
-                self._piped = start = _standard_input()
-                self.is_gzip = start.startswith(_GZIP)
-                return
-            with self.path.open("rb") as file:
-                if self.path.is_file():
-                    start = file.read(len(_GZIP))
-                else:  # a pipe can be read once
-                    self._piped = start = file.read()
+                start = self._keep(_standard_input())
+            else:
+                with self.path.open("rb") as file:
+                    start = file.read(len(_ZSTD)) if self.path.is_file() else self._keep(file)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise self._unreadable(error) from error
-        self.is_gzip = start.startswith(_GZIP)
+        self.packing = "gzip" if start.startswith(_GZIP) else "zstd" if start.startswith(_ZSTD) else None
+
+    def _keep(self, pipe: IO[bytes]) -> bytes:
+        """Keep what comes from a pipe: in memory, or on disk where it is much."""
+        start = self._kept = pipe.read(_HELD_OF_PIPE)
+        if len(start) == _HELD_OF_PIPE:
+            from tempfile import NamedTemporaryFile  # noqa: PLC0415  (for large pipes alone)
+
+            self._file = NamedTemporaryFile(prefix="permed-measures-")  # noqa: SIM115  (lives as long as this)
+            self._file.write(start)
+            copy(pipe, self._file)
+            self._file.flush()
+            self._kept = Path(self._file.name)
+        return start
 
     @property
     def suffix(self) -> str:
-        """The last suffix, in lower case, ``.gz`` left out."""
-        return Path(self.path.name.lower().removesuffix(".gz")).suffix
+        """The last suffix, in lower case, ``.gz`` and ``.zst`` left out."""
+        return Path(self.path.name.lower().removesuffix(".gz").removesuffix(".zst")).suffix
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
-        return self.path.stat().st_size if self._piped is None else len(self._piped)
+        """Bytes, as they are packed."""
+        return len(self._kept) if isinstance(self._kept, bytes) else self._kept.stat().st_size
 
     @property
     def is_pipe(self) -> bool:
-        """Whether it can be read but once, and is in memory."""
-        return self._piped is not None
+        """Whether it could be read but once."""
+        return self._kept is not self.path
+
+    @property
+    def on_disk(self) -> Path | None:
+        """Where its bytes are; None where they are in memory."""
+        return self._kept if isinstance(self._kept, Path) and self._kept.is_file() else None
 
     def _unreadable(self, error: Exception) -> InputError:
         return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=self.path)
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open the content, decompressed."""
+        """Open the content, unpacked."""
         try:
-            with self.path.open("rb") if self._piped is None else io.BytesIO(self._piped) as plain:
-                if not self.is_gzip:
+            with self._kept.open("rb") if isinstance(self._kept, Path) else io.BytesIO(self._kept) as plain:
+                if self.packing is None:
                     yield plain
                 else:
                     with self._unpacked(plain) as file:
@@ -91,11 +109,26 @@ class Source:
         import gzip  # noqa: PLC0415  (for those who read such files)
         import zlib  # noqa: PLC0415  (as above)
 
+        unpacking = (
+            gzip.GzipFile(fileobj=plain) if self.packing == "gzip" else io.BufferedReader(_Unzstd(plain), _PIECE)
+        )
         try:
-            with gzip.GzipFile(fileobj=plain) as file:
+            with unpacking as file:
                 yield file  # type: ignore[misc]  # a GzipFile is read like any other binary file
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"a broken gzip file: {error}", path=self.path) from error
+        except (EOFError, zlib.error, gzip.BadGzipFile, BrokenZstdError) as error:
+            raise self.error(f"a broken {self.packing} file: {error}") from error
+
+    @contextmanager
+    def descriptor(self) -> Iterator[int]:
+        """Give the content, unpacked, without a byte order mark, as a file descriptor; a thread unpacks meanwhile."""
+        with self.open() as file:
+            start = file.read(len(_BOM))
+            if self.packing is None and self.on_disk is not None:
+                os.lseek(file.fileno(), len(_BOM) if start == _BOM else 0, os.SEEK_SET)
+                yield file.fileno()
+                return
+            with _piped(file, start.removeprefix(_BOM)) as reading:
+                yield reading
 
     def head(self, size: int = 1 << 16) -> bytes:
         """Return the first bytes."""
@@ -105,7 +138,7 @@ class Source:
     def content(self) -> bytes:
         """Return all of it."""
         with self.open() as file:
-            if not self.is_gzip:
+            if self.packing is None:
                 return file.read().removeprefix(_BOM)
             data = bytearray()
             while piece := file.read(_PIECE):
@@ -114,10 +147,10 @@ class Source:
             return bytes(data).removeprefix(_BOM)
 
     def _check_held(self, held: int) -> None:
-        """Refuse a gzip file that blows up in memory: it would take far more than its size tells."""
-        if self.is_gzip and held > max(_HELD, _RATIO * self.size):
-            msg = f"more than {held >> 20} MB in {self.size:,} bytes of gzip; if that is meant, unpack it first: gunzip"
-            raise InputError(msg, path=self.path)
+        """Refuse a packed file that blows up in memory: it would take far more than its size tells."""
+        if self.packing is not None and held > max(_HELD, _RATIO * self.size):
+            how = f"more than {held >> 20} MB in {self.size:,} bytes of {self.packing}"
+            raise self.error(f"{how}; if that is meant, unpack it first: {_UNPACKERS[self.packing]}")
 
     def text(self) -> str:
         """Return all of it as text."""
@@ -164,9 +197,9 @@ class Excerpt(Source):
 
     def __init__(self, source: Source, lines: Sequence[tuple[int, bytes]]) -> None:
         self.path = source.path
-        self.is_gzip = False
+        self.packing = None
         self._numbers = [number for number, _ in lines]
-        self._piped = b"\n".join(line for _, line in lines)
+        self._kept = b"\n".join(line for _, line in lines)
 
     def error(self, message: str, line: int | None = None) -> InputError:
         """Make the error for the whole file."""
@@ -187,15 +220,97 @@ class Unpacked(Source):
 
 def _copy(source: Source, path: Path) -> Path:
     with source.open() as packed, path.open("wb") as plain:
-        shutil.copyfileobj(packed, plain, _PIECE)
+        copy(packed, plain)
     return path
 
 
-def _standard_input() -> bytes:
+def copy(file: IO[bytes], into: IO[bytes]) -> None:
+    """Write the rest of one file into another."""
+    while piece := file.read(_PIECE):
+        into.write(piece)
+
+
+class BrokenZstdError(ValueError):
+    """Bytes that are not a whole zstd file."""
+
+
+class _Unzstd(io.RawIOBase):
+    """A zstd file unpacked, which may consist of several frames."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        self._packed = packed
+        self._frame: Any = None
+        self._made = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  (whatever bytes can be written into)
+        while not self._made:
+            at_end = self._frame is None or self._frame.eof
+            piece = (self._frame.unused_data if self._frame is not None and at_end else b"") or self._packed.read(
+                _SMALL
+            )
+            if not piece:
+                if not at_end:
+                    msg = "it ends too early"
+                    raise BrokenZstdError(msg)
+                return 0
+            self._frame = _zstd_frame() if at_end else self._frame
+            try:
+                self._made = self._frame.decompress(piece)
+            except Exception as error:  # each package has its own, and none has a common base
+                raise BrokenZstdError(str(error)) from error
+        count = min(len(buffer), len(self._made))
+        buffer[:count] = self._made[:count]
+        self._made = self._made[count:]
+        return count
+
+
+def _zstd_frame() -> Any:  # noqa: ANN401  (of one package or the other)
+    try:
+        return import_module("compression.zstd").ZstdDecompressor()  # from Python 3.14 on
+    except ImportError:
+        return require("zstandard", extra="cli").ZstdDecompressor().decompressobj()
+
+
+@contextmanager
+def _piped(file: IO[bytes], start: bytes) -> Iterator[int]:
+    """Give a descriptor from which the rest of a file can be read; its errors are raised at the end."""
+    from threading import Thread  # noqa: PLC0415  (for packed files alone)
+
+    failed: list[Exception] = []
+    reading, writing = os.pipe()
+    with suppress(ImportError, AttributeError, OSError):  # a larger pipe, where there is such a thing, is faster
+        fcntl = import_module("fcntl")
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIECE)
+
+    def feed() -> None:
+        try:
+            with os.fdopen(writing, "wb") as pipe:
+                pipe.write(start)
+                copy(file, pipe)
+        except BrokenPipeError:  # the reader has seen enough
+            pass
+        except Exception as error:  # noqa: BLE001  (raised by those who wait)
+            failed.append(error)
+
+    feeder = Thread(target=feed)
+    feeder.start()
+    try:
+        yield reading
+    finally:
+        os.close(reading)
+        feeder.join()
+    if failed:
+        raise failed[0]
+
+
+def _standard_input() -> IO[bytes]:
     if sys.stdin is None:
         msg = "standard input is closed"
         raise ValueError(msg)
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer
 
 
 def shown(line: str | bytes) -> str:

@@ -84,10 +84,14 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
         return _with_subtopics(source)
     if sum(map(len, groups.values())) != count:
         check(source, what)
-    if more:
-        lines = "1 line has" if more == 1 else f"{more:,} lines have"
-        groups.notes.append(f"{lines} fields after the tag of the run, which are ignored, as trec_eval does")
+    groups.notes += notes_on(more)
     return groups
+
+
+def notes_on(longer: int) -> tuple[str, ...]:
+    """Say how many lines have more fields than a run has."""
+    lines = "1 line has" if longer == 1 else f"{longer:,} lines have"
+    return (f"{lines} fields after the tag of the run, which are ignored, as trec_eval does",) if longer else ()
 
 
 def _with_subtopics(source: Source) -> dict[str, dict[str, Any]]:
@@ -100,6 +104,38 @@ def _with_subtopics(source: Source) -> dict[str, dict[str, Any]]:
                 msg = f"query {query_id!r}, iteration {iteration!r}, document {doc_id!r} occurs before: {shown(line)}"
                 raise source.error(msg, number)
     return judgements.qrels()
+
+
+class MixedError(Exception):
+    """The lines of a query are not together."""
+
+
+def lists(source: Source) -> Iterator[tuple[str, dict[str, float], int]]:
+    """Yield {doc_id: score} of each query of a run, and how many more lines have fields after the tag.
+
+    Only the lists of a block are held. MixedError says that a query comes back; a list before is not whole then.
+    """
+    query_id: str | None = None
+    group: dict[str, float] = {}
+    count = more = 0
+    done: set[str] = set()
+    for first, block in source.blocks():
+        rows = _columns(source, "run", first, block)
+        more += rows.longer
+        for query, doc_id, value in zip(rows.query_ids, rows.doc_ids, rows.values, strict=True):
+            if query != query_id:
+                if query_id is not None:
+                    yield query_id, group, more
+                if query in done:
+                    raise MixedError
+                done.add(query)
+                query_id, group, count, more = query, {}, 0, 0
+            group[doc_id] = value
+            count += 1
+            if len(group) != count:
+                _check_repetition(source, "run", source.blocks(), {hash((query, doc_id))})
+    if query_id is not None:
+        yield query_id, group, more
 
 
 class Noted(dict[str, dict[str, Any]]):
@@ -249,6 +285,31 @@ def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
     raise AssertionError(msg)
 
 
+def error_of(source: Source, number: int, line: bytes, first: int | None = None) -> InputError:
+    """Return the error of a line of a run that is wrong in itself, or that repeats the ``first`` one."""
+    if first is None:
+        return _fault(source, "run", number, line)
+    query_id, _, doc_id = (field.decode() for field in line.split()[:3])
+    msg = f"query {query_id!r}, document {doc_id!r} occurs in line {first} already: {shown(line)}"
+    return source.error(msg, number)
+
+
+def numbers_of(source: Source, wanted: bytes, *, again: bool) -> list[int]:
+    """Return the number of the first such line; of the first two with its query and document, where they repeat."""
+    fields = wanted.split()
+    numbers: list[int] = []
+    for first, block in source.blocks(_PIECE):
+        if (fields[2] if again else wanted) not in block:
+            continue
+        for number, line in enumerate(block.split(b"\n"), first):
+            found = line.split()
+            if line == wanted or (again and [*found[:1], *found[2:3]] == [fields[0], fields[2]]):
+                numbers.append(number)
+                if len(numbers) == 1 + again:
+                    return numbers
+    return []
+
+
 def _repeated(hashes: array[int]) -> set[int]:
     """Return those that are there more than once; the array is sorted where it is."""
     import numpy as np  # noqa: PLC0415  (only for large files, and for errors)
@@ -271,9 +332,7 @@ def _check_repetition(source: Source, what: str, blocks: Iterable[tuple[int, byt
             if hash(pair) not in hashes:
                 continue
             if pair in seen:
-                query_id, doc_id = pair
-                msg = f"query {query_id!r}, document {doc_id!r} occurs in line {seen[pair]} already: {shown(line)}"
-                raise source.error(msg, number)
+                raise error_of(source, number, line, seen[pair])
             seen[pair] = number
 
 
