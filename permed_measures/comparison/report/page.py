@@ -10,11 +10,11 @@ from permed_measures.comparison import Change, Comparison
 from permed_measures.comparison.report import plots, words
 from permed_measures.comparison.report.tables import (
     changes_table,
+    every_sentence,
     groups_tables,
     means_table,
     pairs_tables,
     sentences,
-    summary,
     verdicts,
 )
 from permed_measures.render.document import Block, Document, Figure, Html, Lines, Section
@@ -62,15 +62,15 @@ def _summary(comparison: Comparison) -> str:
 
 def _conclusions(comparison: Comparison) -> list[Block]:
     items = []
-    for run, measure, sentence in sentences(comparison):
+    for run, measure, sentence in every_sentence(comparison):
         verdict = comparison.whole.changes[run, measure].verdict
         badge = f'<span class="badge {_BADGES.get(verdict, "tie")}">{verdict}</span>'
         items.append(f"<li>{badge} {escape(sentence)}</li>")
     every = f'<ul class="conclusions">{"".join(items)}</ul>'
-    said = summary(comparison)
-    if not said:
+    _, by_run = sentences(comparison)
+    if not by_run:
         return [Html(every)]
-    return [Lines(said), Html(f"<details><summary>every comparison in a sentence</summary>{every}</details>")]
+    return [Lines(by_run), Html(f"<details><summary>every comparison in a sentence</summary>{every}</details>")]
 
 
 def _plots(comparison: Comparison) -> Html:

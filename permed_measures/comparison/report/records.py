@@ -13,6 +13,9 @@ from permed_measures.comparison.report import words
 from permed_measures.measures.definitions import definition
 from permed_measures.render.document import Table
 
+_INSIDE = ("estimate", "shown")
+"""What a change holds for others to compute with; its interval says it to readers."""
+
 
 def as_table(comparison: Comparison) -> Table:
     """Return one row per table, measure and run, the baseline's too."""
@@ -169,5 +172,5 @@ def _spread(table: Part, run: str, measure: Measure) -> dict[str, Any] | None:
 
 def _change(change: Change) -> dict[str, Any]:
     """Return what a change has, under the names it has there."""
-    known = {name: value for name, value in vars(change).items() if name != "estimate"}
+    known = {name: value for name, value in vars(change).items() if name not in _INSIDE}
     return {**known, "p_values": dict(change.p_values), "significant": change.significant}

@@ -24,8 +24,8 @@ def document(comparison: Comparison, *, brief: bool = False, signatures: bool = 
     below += words.conditions(comparison) if signatures else []
     sections = [Section("", [means_table(comparison, below)])]
     if not brief:
-        said = summary(comparison) or [sentence for *_, sentence in sentences(comparison)]
-        blocks = [*verdicts(comparison), Lines(said, "- ", flow=True)]
+        said, rest = sentences(comparison)
+        blocks = [*verdicts(comparison), Lines([*(text for *_, text in said), *rest], "- ", flow=True)]
         sections.append(Section("What can be concluded", blocks))
         below = [*words.method(comparison), *words.p_imp_lines(comparison)]
         sections.append(Section("", [changes_table(comparison, below)]))
@@ -38,15 +38,16 @@ def _pairs(comparison: Comparison) -> list[tuple[str, Measure, str]]:
     return [(run, measure, label) for measure, label in comparison.labels.items() for run in comparison.runs]
 
 
-def sentences(comparison: Comparison) -> list[tuple[str, Measure, str]]:
+def every_sentence(comparison: Comparison) -> list[tuple[str, Measure, str]]:
     """Return run, measure and sentence of every comparison."""
     return [(run, m, f"{label}: {words.conclusion(comparison, run, m)}") for run, m, label in _pairs(comparison)]
 
 
-def summary(comparison: Comparison) -> list[str]:
-    """Return one sentence per run, where there would be too many of one per comparison."""
-    many = len(comparison.runs) * len(comparison.measures) > _ALL_SENTENCES
-    return [words.summed_up(comparison, run) for run in comparison.runs] if many else []
+def sentences(comparison: Comparison) -> tuple[list[tuple[str, Measure, str]], list[str]]:
+    """Return the sentence of every comparison, or where these are many, none of them and one sentence per run."""
+    if len(comparison.runs) * len(comparison.measures) > _ALL_SENTENCES:
+        return [], [words.summed_up(comparison, run) for run in comparison.runs]
+    return every_sentence(comparison), []
 
 
 def verdicts(comparison: Comparison) -> list[Block]:
