@@ -271,7 +271,7 @@ def test_the_shell_refuses_changed_qrels(tool, tmp_path):
 @pytest.mark.parametrize(("runs", "least"), [(2, 0.82), (3, 0.88), (5, 0.91)])
 @pytest.mark.parametrize("between", [0.0, 0.05, 0.2])
 def test_an_interval_of_repeats_covers(runs, least, between):
-    """By simulation: 60 queries, a run's own luck with this standard deviation; two runs are few, as the report says."""
+    """By simulation: 60 queries, runs with luck of this standard deviation; two are few, as the report says."""
     luck = random.Random(7)
     covered = 0
     for _ in range(500):
