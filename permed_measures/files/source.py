@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,10 +29,6 @@ _RATIO = 100
 
 STDIN = "-"
 """The path that means standard input; a file of that name is written ./- or given as a Path."""
-
-
-SAVED = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')
-"""How saved values start: see values.py."""
 
 
 class Source:
