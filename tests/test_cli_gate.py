@@ -407,3 +407,15 @@ def test_the_schema_has_every_field_and_the_number_of_the_code(tool):
     assert list(found) == list(SCHEMA["properties"]) == SCHEMA["required"]
     assert list(found["checks"][0]) == list(SCHEMA["$defs"]["check"]["properties"])
     assert SCHEMA["properties"]["schema"]["const"] == NUMBER == found["schema"]
+
+
+def test_every_key_of_a_gate_file_is_documented_and_an_option(tool):
+    from permed_measures.gating.settings import KEYS
+
+    table = (
+        (ROOT / "docs" / "gating.md").read_text(encoding="utf-8").partition("| key | value |")[2].partition("\n\n")[0]
+    )
+    assert set(KEYS) <= set(re.findall(r"`([a-z_]+)`", table))
+    shown = tool("gate", "--help")[1]
+    for key in set(KEYS) - {"qrels", "run", "conditions"}:
+        assert f"--{key.replace('_', '-')}" in shown, key
