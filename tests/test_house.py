@@ -16,7 +16,7 @@ LAYERS = (
     ("ranking",),
     ("measures",),
     ("files", "inputs", "profiles", "signature"),
-    ("delegate", "providers", "evaluate", "notes", "tables"),
+    ("delegate", "evaluate", "notes", "tables"),
     ("hosts",),
     ("comparison", "verification", "explanation", "ltr", "serving"),
     ("gating",),

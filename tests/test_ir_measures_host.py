@@ -14,7 +14,7 @@ from ir_measures.providers import registry as providers
 
 import permed_measures
 from permed_measures import GWAP, Coverage, HostError, InputError, ListAP, ListNDCG, register
-from permed_measures.providers import refusal
+from permed_measures.evaluate.providers import refusal
 
 QRELS = {"q1": {"a": 2, "b": 1}, "q-2": {"c": 2, "d": 1}, "q3": {"e": 1}}
 RUN = {"q1": {"b": 9.0, "a": 8.0}, "q-2": {"x": 5.0, "c": 4.0}}

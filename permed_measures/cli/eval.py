@@ -22,8 +22,7 @@ from permed_measures.cli._formats import (
     run_in,
 )
 from permed_measures.errors import HostError, InputError, ParamError
-from permed_measures.evaluate import choose, evaluate
-from permed_measures.evaluate.evaluation import Evaluation, save_all
+from permed_measures.evaluate import Evaluation, choose, evaluate, save_all
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import PROFILES, QUERY_SETS, QuerySet

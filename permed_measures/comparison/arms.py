@@ -13,7 +13,7 @@ from permed_measures.comparison.columns import Column, Shelf
 from permed_measures.comparison.p_imp import Counts, PairImprovement, Tops, pair_counts, pair_improvement, tops
 from permed_measures.comparison.repeats import averaged
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation
 from permed_measures.inputs import Qrels, Run
 from permed_measures.notes import NEVER_MEET, Queries
 from permed_measures.profiles import Profile

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 from ir_measures import Measure
 
 from permed_measures.errors import InputError
-from permed_measures.evaluate import Plan, choose, evaluate
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, Plan, choose, evaluate
 from permed_measures.files.values import is_saved, read
 from permed_measures.inputs import Qrels, Run, RunLike, as_run
 from permed_measures.measures import parse

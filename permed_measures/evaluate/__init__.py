@@ -10,19 +10,21 @@ from ir_measures import Measure
 
 from permed_measures.delegate import deepest, delegate, zero_without_hits
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate.evaluation import Evaluation, aggregate
+from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
+from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.inputs import Qrels, QrelsLike, Returned, Run, RunLike, as_qrels, as_run, ranking_of
 from permed_measures.measures import declared, parse_all
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
-from permed_measures.providers import by_providers, of_subtopics
 from permed_measures.ranking import ORDERS, Order, Ranking
 from permed_measures.signature import Conditions, Digest, digests
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+__all__ = ["Evaluation", "Plan", "aggregate", "choose", "distinct", "evaluate", "save_all", "with_advice"]
 
 
 class Plan:

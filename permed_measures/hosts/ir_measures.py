@@ -12,8 +12,7 @@ from ir_measures.providers import registry as provider_registry
 
 from permed_measures.delegate import delegates
 from permed_measures.errors import HostError
-from permed_measures.evaluate import Plan
-from permed_measures.evaluate.evaluation import aggregate
+from permed_measures.evaluate import Plan, aggregate
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.measures import DEFINED, checked, own
 from permed_measures.measures.base import same_class

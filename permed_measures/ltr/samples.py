@@ -23,8 +23,7 @@ import numpy as np
 from ir_measures import Measure
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import evaluate
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.files.output import write_whole
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ltr import records

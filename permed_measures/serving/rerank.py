@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import evaluate
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, load_profile
 from permed_measures.ranking import order

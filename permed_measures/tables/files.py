@@ -12,8 +12,7 @@ from ir_measures import Measure
 from narwhals.exceptions import NarwhalsError
 
 from permed_measures.errors import InputError
-from permed_measures.evaluate import with_advice
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, with_advice
 from permed_measures.inputs import as_qrels, as_run
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import canonical

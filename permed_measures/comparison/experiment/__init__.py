@@ -23,8 +23,7 @@ from permed_measures.comparison.experiment.plan import DataSet, ExperimentPlan, 
 from permed_measures.comparison.saved import load as load_comparison
 from permed_measures.comparison.saved import save as save_comparison
 from permed_measures.errors import InputError
-from permed_measures.evaluate import evaluate
-from permed_measures.evaluate.evaluation import Evaluation
+from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.files.values import is_saved
 from permed_measures.inference import SAME, Interval
 from permed_measures.inference.orders import kendall_tau, tau_ap

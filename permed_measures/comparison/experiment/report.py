@@ -10,6 +10,7 @@ from permed_measures.comparison.report import plots, words
 from permed_measures.comparison.report.records import as_dict as comparison_dict
 from permed_measures.comparison.report.records import as_table as comparison_table
 from permed_measures.comparison.report.tables import changes_table, sentences
+from permed_measures.inference import SAME
 from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.words import NONE, counted, number, p_value, signed
@@ -52,12 +53,16 @@ def _macro_table(experiment: Experiment) -> Table:
     level = words.level(experiment.first)
     tested = len(experiment.comparisons) >= FEWEST_SETS
     best = {
-        label: max((m.mean for (_, known), m in experiment.macro.items() if known == label and m.mean), default=None)
+        label: max((m.mean or 0.0 for (_, known), m in experiment.macro.items() if known == label), default=0.0)
         for _, label in experiment.macro
     }
     rows: list[list[Value]] = []
     for (system, label), macro in experiment.macro.items():
-        row: list[Value] = [label, system, Cell(macro.mean, best=macro.mean is not None and macro.mean == best[label])]
+        row: list[Value] = [
+            label,
+            system,
+            Cell(macro.mean, best=macro.mean is not None and macro.mean > best[label] - SAME),
+        ]
         row += [_interval(macro), Cell(macro.difference, signed(macro.difference))]
         row += [
             words.interval(macro.difference_interval),
