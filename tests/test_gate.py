@@ -218,6 +218,10 @@ def test_identical_rankings_hold_and_equal_values_do_not():
     )
     assert verdicts(gate(few, other, baseline=good, max_drop=margins)) == ["undecided"]
     assert verdicts(gate(few, deeper, baseline=good, max_drop={"AP": 0.01})) == ["undecided"]  # which reads on
+    # of a group, its own rankings count
+    partly = {**good, "q0": ["b", "a", "c"]}
+    result = gate(few, partly, baseline=good, max_drop=margins, segments="q(.)")
+    assert verdicts(result) == ["undecided"] * 2 + ["holds"] * 4
     scores = {query_id: {"b": 2.0, "c": 1.0, "a": 3.0} for query_id in few}
     assert gate(few, scores, baseline=good, max_drop={"AP": 0.01}).checks[0].why == "the rankings are identical"
 
