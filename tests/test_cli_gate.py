@@ -121,8 +121,8 @@ def test_every_format(tool):
 
 
 def test_output_into_a_file_keeps_the_exit_code(tool, tmp_path):
-    code, out, _ = tool(*BASE, "P@1>=0.999", "-o", "gate.json")
-    assert (code, out) == (1, "")
+    code, out, err = tool(*BASE, "P@1>=0.999", "-o", "gate.json")
+    assert (code, out, err) == (1, "", "profile_query: 2 checks, 1 holds, 1 FAILS (exit code 1)\n")
     assert json.loads((tmp_path / "gate.json").read_text())["exit_code"] == 1
 
 
@@ -352,6 +352,19 @@ def test_it_is_warned_before_anything_is_computed(tool):
     _, _, err = tool(*arguments)
     assert err.startswith("WARNING: 200 queries cannot show that a drop is below 0.01, whatever the run returns")
     assert "327 are needed" in err
+    same = (
+        "gate",
+        "qrels.txt",
+        "tenth.run",
+        "--baseline",
+        "good.run",
+        "--max-drop",
+        "Success@1=0.1",
+        "--undecided",
+        "warn",
+    )
+    code, _, err = tool(*same, "--format", "json")
+    assert (code, "WARNING: Success@1 drop <= 0.1 is undecided" in err) == (0, True)
 
 
 def test_help_has_the_two_commonest_examples_first(tool):
