@@ -260,6 +260,17 @@ def test_a_margin_per_measure_and_holm_over_all():
     assert all(check.p == check.p_adjusted for check in plain)
 
 
+def test_a_measure_that_is_to_be_low_may_drop():
+    fewer = dict.fromkeys(QRELS, ("a",))  # nothing unjudged any more
+    result = gate(QRELS, fewer, ["Unjudged@2<=0.2", "RR>=0.9"], baseline=GOOD, max_drop=0.1)
+    assert [check.what for check in result.checks] == ["Unjudged@2 <= 0.2", "RR >= 0.9", "RR drop <= 0.1"]
+    assert "Unjudged@2: to be low, so no drop is asked of it" in result.notes
+    with pytest.raises(ParamError, match="no measure is compared with the baseline"):
+        gate(QRELS, fewer, ["Unjudged@2<=0.2"], baseline=GOOD, max_drop=0.1)
+    named = gate(QRELS, fewer, ["Unjudged@2<=0.2"], baseline=GOOD, max_drop={"Unjudged@2": 0.1})
+    assert verdicts(named) == ["holds", "fails"]  # from 1/2 to 0, as asked
+
+
 def test_clusters_are_the_units():
     qrels = {f"{talk}_{turn}": {"a": 1} for talk in range(30) for turn in range(5)}
     rng = random.Random(3)

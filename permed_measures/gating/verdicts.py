@@ -159,6 +159,8 @@ class Job:
             groups = {} if self.segments is None else grouped(query_ids, self.segments)
             values = self._values(found, units, groups)
             drops, few = self._drops(found, units, groups)
+            low = [] if found.baseline is None else self._low()
+            few += [f"{name}: to be low, so no drop is asked of it" for name in low]
             notes = [*found.notes, *few, *(cluster_notes(query_ids, units) if drops else ())]
         figures = [_figure_check(condition, self.serving) for condition in self.asked.figures]
         skipped = [Check("figure", condition, "skipped", "no figure is given") for condition in self.asked.skipped]
@@ -248,17 +250,27 @@ class Job:
     def _dropping(self) -> dict[str, Measure]:
         """Return the measures whose drop is asked for, each once, by the first of its names."""
         once: dict[Measure, str] = {}
+        low = self._low()
         for name, entry in self.asked.entries.items():
-            if self.rules.margin(name) is not None:
+            if self.rules.margin(name) is not None and name not in low:
                 once.setdefault(entry.measure, name)
             again = once.get(entry.measure, name)
             if self.rules.margin(name) not in (None, self.rules.margin(again)):
                 raise ParamError(f"max_drop: {again} and {name} are one measure, with two margins; keep one")
+        if not once:
+            msg = "no measure is compared with the baseline: all are to be low; name margins, such as max_drop={'RR': 0.02}"
+            raise ParamError(msg)
         for measure, name in once.items():
             if not is_mean(measure):
                 msg = f"{name} is no mean over queries, so a drop cannot be tested; name margins of others"
                 raise ParamError(f"{msg}: max_drop={{'nDCG@10': 0.02}} (--max-drop nDCG@10=0.02)")
         return {name: measure for measure, name in once.items()}
+
+    def _low(self) -> list[str]:
+        """Return the measures that are to be low: one margin for all is not about their drop."""
+        high = {condition.name for condition in self.asked.values if "<" not in condition.operator}
+        names = dict.fromkeys(condition.name for condition in self.asked.values)
+        return [] if isinstance(self.rules.max_drop, Mapping) else [name for name in names if name not in high]
 
     def _compared(
         self, name: str, measure: Measure, found: Evaluated, groups: Mapping[str, Sequence[str]]
