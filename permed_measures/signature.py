@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import md5
+from struct import unpack
 from typing import Any, NamedTuple
 
 from ir_measures import Measure
@@ -60,16 +61,14 @@ def grade_text(grade: float) -> str:
 
 def digest_of(rows: Iterable[tuple[str, str, str, float]]) -> Digest:
     """Return the digest of judgements: query, iteration (empty where there is but one), document, grade."""
-    count = first = second = 0
     texts: dict[float, str] = {}
+    hashed = []
     for query_id, iteration, doc_id, grade in rows:
         said = texts.get(grade) or texts.setdefault(grade, grade_text(grade))
-        text = f"{query_id}\t{iteration}\t{doc_id}\t{said}".encode(errors="surrogatepass")
-        hashed = int.from_bytes(md5(text, usedforsecurity=False).digest()[:8], "big")
-        count += 1
-        first += hashed >> 32
-        second += hashed & 0xFFFFFFFF
-    return Digest(count, first % _HALF, second % _HALF)
+        text = f"{query_id}\t{iteration}\t{doc_id}\t{said}"
+        hashed.append(md5(text.encode(errors="surrogatepass"), usedforsecurity=False).digest())
+    numbers = unpack(f">{4 * len(hashed)}I", b"".join(hashed))
+    return Digest(len(hashed), sum(numbers[::4]) % _HALF, sum(numbers[1::4]) % _HALF)
 
 
 def digests(qrels: Qrels) -> Mapping[str, Digest]:

@@ -111,6 +111,28 @@ def test_output_html_and_groups(tool, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["by turn.csv", "report.html"]
 
 
+def test_units_margin_and_all_pairs_from_the_shell(tool):
+    options = ("--cluster", "conversation", "--margin", "0.05", "--all-pairs", "--no-p-imp", "--format", "json")
+    code, out, _ = tool("compare", *RUNS, *options)
+    found = json.loads(out)
+    assert (code, found["unit"], found["margin"], found["all"]["units"]) == (0, "conversation", 0.05, 60)
+    assert [pairs["measure"] for pairs in found["all_pairs"]] == ["NDCG@10", "MAP@10", "P@1"]
+    assert found["all"]["p_imp"] == []
+    assert tool("compare", *RUNS, "--cluster", "(")[0] == 2
+    assert "No such option" in tool("compare", *RUNS, "--resamples", "10")[2]
+
+
+def test_plan_from_the_shell(tool):
+    code, out, _ = tool("plan", *RUNS[:3], "-m", "P@1", "--difference", "0.05", "--queries", "500", "--format", "json")
+    (found,) = json.loads(out)["measures"]
+    assert (code, found["name"], found["queries"]) == (0, "P@1", 240)
+    assert found["shows"] < 0.05 < found["needed"]
+    code, out, _ = tool("plan", "--sd", "0.2", "--difference", "0.05")
+    assert (code, "130 queries" in out) == (0, True)
+    code, _, err = tool("plan", "qrels.jsonl")
+    assert (code, "a plan needs qrels, a baseline and a run" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -9,10 +9,14 @@ import shlex
 from pathlib import Path
 from statistics import mean, variance
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from permed_measures import Experiment, InputError, ParamError, compare, experiment
+from permed_measures.comparison.experiment.plan import _KEYS, read_plan
 from permed_measures.signature import Signature
+from tests.conftest import examples
 
 stats = pytest.importorskip("scipy.stats")
 pytest.importorskip("numpy")
@@ -161,8 +165,11 @@ def test_json_has_everything(found):
         ({"baseline": "bm26"}, "baseline = 'bm26' is no system. Did you mean bm25"),
         ({"measure": "RR"}, "an experiment has no key 'measure'. Did you mean measures"),
         ({"measures": "RRR@"}, r"data set 'small': .*RRR"),
-        ({"correction": "bonferroni"}, "correction = 'bonferroni' is not allowed. Known: bh, holm, none"),
+        ({"correction": "bonferroni"}, "correction='bonferroni' is not allowed. Known: bh, holm, none"),
         ({"alpha": "5%"}, "alpha = '5%' is not a number"),
+        ({"alpha": 5}, "alpha=5 is not allowed; give a number between 0 and 1"),
+        ({"seed": -1}, "seed = -1 is not a whole number >= 0"),
+        ({"cluster": "("}, r"data set 'small': cluster = '\(': .*no regular expression"),
         ({"output": {"pdf": "x"}}, r"\[output\] has no key 'pdf'"),
         ({"output": {"html": "absent/x.html"}}, "the folder of the output is not there: absent"),
         ({"profile": "permed"}, "give either measures"),
@@ -172,6 +179,37 @@ def test_json_has_everything(found):
 def test_wrong_input_is_told(change, said):
     with pytest.raises(ParamError, match=said):
         experiment(source() | change)
+
+
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.floats()
+    | st.sampled_from(["", "a", "{dataset}", "RR", "permed", "x.toml", "é\0", "("])
+)
+junk = st.recursive(
+    leaves,
+    lambda inside: (
+        st.lists(inside, max_size=3) | st.dictionaries(st.sampled_from(["name", "a", "html"]), inside, max_size=3)
+    ),
+    max_leaves=6,
+)
+tables = st.lists(
+    st.dictionaries(st.sampled_from(["name", "qrels", "runs", "measures", "cluster", "profile"]), junk, max_size=4)
+    | junk
+)
+
+
+@examples(400)
+@given(st.dictionaries(st.sampled_from(_KEYS), junk, max_size=5), tables | junk, tables | junk)
+def test_whatever_it_says_it_is_read_or_refused(table, datasets, systems):
+    try:
+        plan = read_plan({"measures": "RR", **table, "datasets": datasets, "systems": systems})
+    except (InputError, ParamError) as error:
+        assert str(error)  # noqa: PT017  (any of both will do)
+    else:
+        assert len(plan.systems) > 1
+        assert plan.datasets
 
 
 def test_a_system_without_a_run_is_told():

@@ -17,7 +17,7 @@ from permed_measures.render.latex import latex
 from permed_measures.render.markdown import markdown
 from permed_measures.render.result import FORMATS, Result, written
 from permed_measures.render.svg import Scale, axis, row_name
-from permed_measures.render.text import text
+from permed_measures.render.text import table_text, terminal_width, text
 
 TABLE = Table(
     ["run", "MAP", "n"],
@@ -205,3 +205,15 @@ def test_an_axis_and_a_name():
     ]
     assert "<title>&lt;abcdef</title>" in row_name("<abcdef", 10, 5, longest=4)
     assert ">&lt;ab…<" in row_name("<abcdef", 10, 5, longest=4)
+
+
+def test_no_table_is_wider_than_a_terminal():
+    long, chinese = "a description that goes on and on " * 6, "去掉顺序记忆" * 20
+    rows = [["run", long, *[0.5] * 20], ["another" * 9, chinese, *[0.25] * 20]]
+    table = Table(["run", "description", *(f"measure {n}" for n in range(20))], rows, left=2, below=[long])
+    lines = table_text(table).splitlines()
+    assert max(map(terminal_width, lines)) <= 120
+    shown = " ".join(" ".join(lines).split())
+    assert all(f"measure {n}" in shown for n in range(20))
+    assert shown.count("0.5000") == shown.count("0.2500") == 20
+    assert "".join(shown.split()).count("顺") >= 20

@@ -169,6 +169,11 @@ def test_other_conditions_are_refused(saved):
         compare(None, saved / "before.values", [saved / "after.values"])
 
 
+def test_measures_may_come_one_by_one():
+    found = compare(QRELS, BEFORE, {"llm": SEEDS}, (name for name in ("RR", "P@1")), p_imp=False)
+    assert [str(measure) for measure in found.measures] == ["RR", "P@1"]
+
+
 def test_a_run_without_qrels_is_an_error(saved):
     with pytest.raises(InputError, match=r"run 'after': a run is evaluated against qrels, and none are given"):
         compare(None, saved / "before.values", {"after": SEEDS[0]})

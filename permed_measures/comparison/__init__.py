@@ -231,7 +231,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     >>> result.whole.p_imp["after"].value       # 1_2: a before b, which was wrong; 2_1 has one pair, right before
     0.5
     """
-    _check(test=test, correction=correction, alpha=alpha, margin=margin, p_imp_cutoff=p_imp_cutoff)
+    check_options(test=test, correction=correction, alpha=alpha, margin=margin, p_imp_cutoff=p_imp_cutoff)
     sources = _named(baseline, baseline_name, runs)
     names = list(sources)
     _check_descriptions(descriptions or {}, names)
@@ -280,7 +280,15 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     )
 
 
-def _check(*, test: str, correction: str, alpha: float, margin: float | None, p_imp_cutoff: int | None) -> None:
+def check_options(
+    *,
+    test: str = "auto",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    margin: float | None = None,
+    p_imp_cutoff: int | None = None,
+) -> None:
+    """Raise ParamError for an option of a comparison that is not allowed."""
     if test not in TESTS:
         raise ParamError(f"test={test!r} is not allowed.{did_you_mean(str(test), TESTS)}")
     if correction not in CORRECTIONS:

@@ -43,6 +43,7 @@ class Pairs:
     first: tuple[str, ...]
     """The run with the highest mean, and those that are not separable from it."""
     queries: int
+    units: int
 
 
 def all_pairs_of(values: Values) -> dict[Measure, Pairs]:
@@ -74,7 +75,7 @@ def _pairs(values: Values, measure: Measure) -> Pairs:
     best = next(iter(means))
     first = tuple(name for name in means if name == best or (best, name) not in apart)
     both = p_values | {(b, a): p for (a, b), p in p_values.items()}
-    return Pairs(means, both, letters(list(means), apart), first, len(shared))
+    return Pairs(means, both, letters(list(means), apart), first, len(shared), len(samples[best]))
 
 
 def _difference(left: float, right: float) -> float:

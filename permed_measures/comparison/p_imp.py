@@ -11,6 +11,7 @@ from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 
 Tops = Mapping[str, Sequence[str]]
+_SHORT = 100
 
 NAME = "P-imp"
 LABEL = "Pairwise Improvement Rate"
@@ -57,7 +58,10 @@ def tops(run: Run, query_ids: Iterable[str], cutoff: int, order: Order = "float3
 
 
 def _top(returned: Mapping[str, float] | Sequence[str], cutoff: int, order: Order) -> Sequence[str]:
-    return in_order(returned, cutoff, by=order) if isinstance(returned, Mapping) else list(returned[:cutoff])
+    if not isinstance(returned, Mapping):
+        return list(returned[:cutoff])
+    depth = None if len(returned) <= _SHORT else cutoff  # to sort a short list is faster than to look for its top
+    return in_order(returned, depth, by=order)[:cutoff]
 
 
 def pair_counts(qrels: Qrels, before: Tops, after: Tops, *, cutoff: int, rel: float = 1) -> dict[str, Counts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -109,14 +109,15 @@ class Plan(Result):
         shown = Table(["queries", *(p.name for p in self.prospects)], sizes, "what so many queries show", left=1)
         plot = Figure(self._plot(), "the smallest difference that is found four times out of five, by queries")
         return Document(
-            "",
+            f"how many queries a difference of {self.difference:g} needs",
             "",
             [
-                Section("", [Table(heads, rows, f"a difference of {self.difference:g}", left=1, below=below)]),
+                Section("", [Table(heads, rows, left=1, below=below)]),
                 Section("", [shown]),
                 Section("", [plot], on="page"),
                 Section("", [Lines(self.notes, "note: ", flow=True)]),
             ],
+            style="svg text.line-name { text-anchor: start; fill: currentColor; }",
         )
 
     def _plot(self) -> str:
@@ -130,11 +131,19 @@ class Plan(Result):
         up = Scale(min(found), max(*found, 1.01 * min(found)), 190.0, 12.0, is_log=True)
         parts = axis(across, 12, 190)
         parts += [f'<text class="side" x="54" y="{up(mark) + 4:.1f}">{mark:g}</text>' for mark in up.ticks()]
-        for place, (prospect, curve) in enumerate(zip(self.prospects, curves, strict=True)):
+        lowest = 0.0
+        for place, (prospect, curve) in sorted(enumerate(zip(self.prospects, curves, strict=True)), key=_last):
             points = [f"{across(x):.1f} {up(y):.1f}" for x, y in zip(sizes, curve, strict=True) if y is not None]
+            lowest = max(up(curve[-1] or up.low), lowest + 14)  # names do not cover one another
             line = f'<path fill="none" stroke="currentColor" stroke-width="2" d="M{" L".join(points)}"/>'
-            parts.append(f'<g class="run{place % COLOURS}"><title>{escape(prospect.name)}</title>{line}</g>')
-        return picture(560, 220, parts, "smallest difference shown, by number of queries")
+            name = f'<text class="line-name" x="546" y="{lowest + 4:.1f}">{escape(prospect.name)}</text>'
+            parts.append(f'<g class="run{place % COLOURS}">{line}{name}</g>')
+        return picture(700, 240, parts, "smallest difference shown, by number of queries")
+
+
+def _last(item: tuple[int, tuple[Prospect, Sequence[float | None]]]) -> float:
+    """Order curves by where they end, the highest first."""
+    return -(item[1][1][-1] or 0.0)
 
 
 def plan(  # noqa: PLR0913  (the options of a plan, all with defaults)

@@ -62,6 +62,8 @@ class Systems:
         queries: QuerySet | None = None,
         order: Order = "float32",
     ) -> None:
+        if measures is not None and not isinstance(measures, (str, Measure)):
+            measures = list(measures)  # they are looked at for every run
         self._qrels, self._measures = qrels, measures
         self._runs: dict[str, list[Any]] = {name: list(_opened(source)) for name, source in sources.items()}
         known = [run for runs in self._runs.values() for run in runs if isinstance(run, Evaluation)]

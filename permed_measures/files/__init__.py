@@ -15,7 +15,7 @@ from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.files.rows import SubtopicQrels, refuse_several
-from permed_measures.files.source import SAVED, Source, shown
+from permed_measures.files.source import Source, shown
 from permed_measures.ranking import order
 from permed_measures.render.words import counted
 
@@ -62,7 +62,7 @@ def format_of(source: Source, name: str | None = None) -> ModuleType:
 
 def _untold(source: Source, head: bytes) -> InputError:
     """Make the error for a file that fits no format; its first line says most about why."""
-    if SAVED.match(head):
+    if import_module(f"{__name__}.json_text").SAVED.match(head):
         return source.error("saved values, no qrels or run: compare takes them in place of runs, gate as a baseline")
     lines = enumerate(head.split(b"\n"), 1)
     number, line = next(((number, line) for number, line in lines if formats()["trec"].is_data(line)), (None, b""))

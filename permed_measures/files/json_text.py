@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 _SHOWN = 60
 _LONG_NUMBER = re.compile(r"\d{4300}")
+SAVED = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')
+"""How saved values start: see values.py."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 decode_at = json.JSONDecoder().raw_decode
 """Return what is at a place of a text, and the place after it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +24,6 @@ _RATIO = 100
 
 STDIN = "-"
 """What stands for standard input; a file of that name is written ./- or given as a Path."""
-
-
-SAVED = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')
-"""How saved values start: see values.py."""
 
 
 class Source:

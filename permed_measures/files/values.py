@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError
-from permed_measures.files.json_text import json_lines, kind
+from permed_measures.files.json_text import SAVED, json_lines, kind
 from permed_measures.files.output import write_whole
-from permed_measures.files.source import SAVED, STDIN, Source
+from permed_measures.files.source import STDIN, Source
 from permed_measures.signature import Digest, Signature
 
 SCHEMA = 1

@@ -11,6 +11,8 @@ from permed_measures.render.document import Block, Document, Lines, Section, Tab
 
 _WIDTH = 118
 """Of a table whose texts flow."""
+_NUMBER = 20
+"""So much room at least is beside the first texts."""
 
 
 def terminal_width(line: str) -> int:
@@ -47,8 +49,11 @@ def _wrapped(line: str) -> list[str]:
 
 def _split(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:
     """Align the columns; those that do not fit beside the others come below, after the first texts again."""
-    widths = [max(map(terminal_width, column)) + 2 for column in zip(*lines, strict=True)]
     texts = next((place for place, is_right in enumerate(right) if is_right), len(right))
+    widths = [max(map(terminal_width, column)) + 2 for column in zip(*lines, strict=True)]
+    if texts < len(right) and sum(widths[:texts]) > _WIDTH - _NUMBER:  # no number has room beside such texts
+        lines = list(_broken(lines, texts, (_WIDTH - _NUMBER) // texts - 2))
+        widths = [max(map(terminal_width, column)) + 2 for column in zip(*lines, strict=True)]
     parts: list[list[int]] = [[]]
     for place in range(texts, len(right)):
         if parts[-1] and sum(widths[known] for known in (*range(texts), *parts[-1], place)) > _WIDTH + 2:
@@ -58,6 +63,15 @@ def _split(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:
         places = [*range(texts), *part]
         yield from [""] * (number > 0)
         yield from _aligned([[line[place] for place in places] for line in lines], [right[place] for place in places])
+
+
+def _broken(lines: list[list[str]], texts: int, longest: int) -> Iterator[list[str]]:
+    """Break the first texts of each row into several lines."""
+    for line in lines:
+        cells = [wrap(cell, longest if cell.isascii() else longest // 2) or [""] for cell in line[:texts]]
+        for number in range(max(map(len, cells))):
+            first = [cell[number] if number < len(cell) else "" for cell in cells]
+            yield [*first, *(line[texts:] if number == 0 else [""] * (len(line) - texts))]
 
 
 def _aligned(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:

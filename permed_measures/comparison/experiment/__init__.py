@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from multiprocessing import get_context
 from os import PathLike
@@ -22,7 +25,7 @@ from permed_measures.comparison import Comparison, compare
 from permed_measures.comparison.experiment.plan import DataSet, ExperimentPlan, read_plan
 from permed_measures.comparison.saved import load as load_comparison
 from permed_measures.comparison.saved import save as save_comparison
-from permed_measures.errors import InputError
+from permed_measures.errors import HostError, InputError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.files.values import is_saved
 from permed_measures.inference import SAME, Interval
@@ -223,8 +226,18 @@ def _evaluated(jobs: Sequence[Job]) -> Iterable[Evaluation]:
     if not files or workers == 1 or sys.platform != "linux" or threading.active_count() > 1:
         yield from map(_evaluate, jobs)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(_evaluate, jobs)
+    by_itself = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker without a word
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("fork"), initializer=by_itself)
+    try:
+        with warnings.catch_warnings():  # numpy's idle threads; its own handlers see to them
+            warnings.filterwarnings("ignore", ".*multi-threaded.*fork", DeprecationWarning)
+            found = pool.map(_evaluate, jobs)
+        yield from found
+    except BrokenExecutor as error:
+        msg = "a process that evaluated runs was ended from outside; was there too little memory?"
+        raise HostError(msg) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _experiment(name: str, description: str, comparisons: Mapping[str, Comparison]) -> Experiment:

@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from permed_measures.comparison.changes import CORRECTIONS, TESTS
-from permed_measures.comparison.groups import Groups
+from permed_measures.comparison import check_options
+from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.comparison.systems import is_repeated
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, choose
@@ -168,6 +168,11 @@ class _Reader:
         cluster = options.get("cluster")
         if isinstance(cluster, str) and (self.folder / cluster).is_file():
             cluster = self.folder / cluster
+        if cluster is not None:
+            try:
+                grouped([], cluster, what="cluster")  # reads it, or says what is wrong with it
+            except (ParamError, InputError, TypeError) as error:
+                self.wrong.append(f"data set {name!r}: cluster = {cluster!r}: {error}")
         return DataSet(name, self._file(row["qrels"], name, "qrels"), measured, cluster, runs)
 
     def _output(self) -> dict[str, Path]:
@@ -185,11 +190,14 @@ class _Reader:
         return found
 
     def _check_deciding(self) -> None:
-        for key, allowed in (("test", TESTS), ("correction", CORRECTIONS)):
-            value = self.table.get(key)
-            if value is not None and value not in allowed:
-                self.wrong.append(f"{key} = {value!r} is not allowed.{did_you_mean(str(value), allowed)}")
-        for key in ("alpha", "margin", "seed"):
-            value = self.table.get(key)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-                self.wrong.append(f"{key} = {value!r} is not a number")
+        given = {key: self.table[key] for key in _DECIDING if key in self.table}
+        seed = given.pop("seed", 0)
+        for key, value in (*given.items(), ("seed", seed)):
+            whole = key == "seed" and (type(value) is not int or value < 0)
+            if whole or (key in ("alpha", "margin") and type(value) not in (int, float)):
+                self.wrong.append(f"{key} = {value!r} is not {'a whole number >= 0' if whole else 'a number'}")
+                return
+        try:
+            check_options(**given)
+        except ParamError as error:
+            self.wrong.append(str(error))

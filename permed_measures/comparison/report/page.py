@@ -10,13 +10,14 @@ from permed_measures.comparison import Change, Comparison
 from permed_measures.comparison.report import plots, words
 from permed_measures.comparison.report.tables import (
     changes_table,
+    every_sentence,
     groups_tables,
     means_table,
     pairs_tables,
     sentences,
     verdicts,
 )
-from permed_measures.render.document import Document, Figure, Html, Lines, Section
+from permed_measures.render.document import Block, Document, Figure, Html, Lines, Section
 from permed_measures.render.html import figures
 
 _BADGES = {"higher": "win", "lower": "loss"}
@@ -59,18 +60,17 @@ def _summary(comparison: Comparison) -> str:
     return " · ".join(parts)
 
 
-def _conclusions(comparison: Comparison) -> list[Html]:
-    said, rest = sentences(comparison)
+def _conclusions(comparison: Comparison) -> list[Block]:
     items = []
-    for run, measure, sentence in said:
+    for run, measure, sentence in every_sentence(comparison):
         verdict = comparison.whole.changes[run, measure].verdict
         badge = f'<span class="badge {_BADGES.get(verdict, "tie")}">{verdict}</span>'
-        items.append(f"<li>{badge} <b>{escape(run)}</b>: {escape(sentence)}</li>")
-    shown = [Html(f'<ul class="conclusions">{"".join(items)}</ul>')] if items else []
-    if rest:
-        folded = "".join(f"<li>{escape(line)}</li>" for line in rest)
-        shown.append(Html(f"<details><summary>where nothing is shown</summary><ul>{folded}</ul></details>"))
-    return shown
+        items.append(f"<li>{badge} {escape(sentence)}</li>")
+    every = f'<ul class="conclusions">{"".join(items)}</ul>'
+    _, by_run = sentences(comparison)
+    if not by_run:
+        return [Html(every)]
+    return [Lines(by_run), Html(f"<details><summary>every comparison in a sentence</summary>{every}</details>")]
 
 
 def _plots(comparison: Comparison) -> Html:

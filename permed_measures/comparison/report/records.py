@@ -13,6 +13,9 @@ from permed_measures.comparison.report import words
 from permed_measures.measures.definitions import definition
 from permed_measures.render.document import Table
 
+_INSIDE = ("estimate", "shown")
+"""What a change holds for others to compute with; its interval says it to readers."""
+
 
 def as_table(comparison: Comparison) -> Table:
     """Return one row per table, measure and run, the baseline's too."""
@@ -156,19 +159,7 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
         for measure, label in comparison.labels.items()
         for run in comparison.runs
     ]
-    p_imp = [
-        {
-            "run": run,
-            "cutoff": i.cutoff,
-            "value": i.value,
-            "pairs": i.pairs,
-            "improved": i.improved,
-            "worsened": i.worsened,
-            "interval": i.interval,
-            "p": i.p,
-        }
-        for run, i in table.p_imp.items()
-    ]
+    p_imp = [{"run": run, "value": found.value, **vars(found)} for run, found in table.p_imp.items()]
     counts = {"group": table.group, "queries": table.queries, "units": table.units}
     return {**counts, "means": means, "changes": changes, "p_imp": p_imp}
 
@@ -180,24 +171,6 @@ def _spread(table: Part, run: str, measure: Measure) -> dict[str, Any] | None:
 
 
 def _change(change: Change) -> dict[str, Any]:
-    return {
-        "queries": change.queries,
-        "units": change.units,
-        "difference": change.difference,
-        "relative": change.relative,
-        "interval": change.interval,
-        "p_values": dict(change.p_values),
-        "decided_by": change.decided_by,
-        "p": change.p,
-        "p_adjusted": change.p_adjusted,
-        "smallest_p": change.smallest_p,
-        "counted": change.tested,
-        "significant": change.significant,
-        "verdict": change.verdict,
-        "within_margin": change.equivalent,
-        "wins": change.wins,
-        "ties": change.ties,
-        "losses": change.losses,
-        "effect_size": change.effect_size,
-        "detectable": change.detectable,
-    }
+    """Return what a change has, under the names it has there."""
+    known = {name: value for name, value in vars(change).items() if name not in _INSIDE}
+    return {**known, "p_values": dict(change.p_values), "significant": change.significant}

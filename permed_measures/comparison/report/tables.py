@@ -13,7 +13,7 @@ from permed_measures.render.document import Block, Cell, Document, Lines, Sectio
 from permed_measures.render.words import counted, p_value, percent, signed
 
 _ALL_SENTENCES = 6
-"""Up to so many comparisons each has its sentence; above, those where something is shown."""
+"""Up to so many comparisons each has its sentence; above that each run has one."""
 _MANY_GROUPS = 40
 _SHOWN_GROUPS = 10
 
@@ -38,17 +38,16 @@ def _pairs(comparison: Comparison) -> list[tuple[str, Measure, str]]:
     return [(run, measure, label) for measure, label in comparison.labels.items() for run in comparison.runs]
 
 
+def every_sentence(comparison: Comparison) -> list[tuple[str, Measure, str]]:
+    """Return run, measure and sentence of every comparison."""
+    return [(run, m, f"{label}: {words.conclusion(comparison, run, m)}") for run, m, label in _pairs(comparison)]
+
+
 def sentences(comparison: Comparison) -> tuple[list[tuple[str, Measure, str]], list[str]]:
-    """Return run, measure and sentence where something is to be said, and the rest folded into few lines."""
-    pairs = _pairs(comparison)
-    quiet = {"not shown", "identical"} if len(pairs) > _ALL_SENTENCES else set()
-    folded = [pair for pair in pairs if comparison.whole.changes[pair[:2]].verdict in quiet]
-    said = [
-        (run, measure, f"{label}: {words.conclusion(comparison, run, measure)}")
-        for run, measure, label in pairs
-        if (run, measure, label) not in folded
-    ]
-    return said, words.folded(comparison, folded)
+    """Return the sentence of every comparison, or where these are many, none of them and one sentence per run."""
+    if len(comparison.runs) * len(comparison.measures) > _ALL_SENTENCES:
+        return [], [words.summed_up(comparison, run) for run in comparison.runs]
+    return every_sentence(comparison), []
 
 
 def verdicts(comparison: Comparison) -> list[Block]:
@@ -130,8 +129,7 @@ def pairs_tables(comparison: Comparison) -> list[Table]:
             f"{first}; runs that share a letter are not separable",
             f"p: the largest |t| of all {counted(len(names) * (len(names) - 1) // 2, 'pair')} {drawn}",
         ]
-        label = comparison.labels[measure]
-        title = f"all pairs by {label}, {counted(pairs.queries, 'query', 'queries')}"
+        title = f"all pairs by {comparison.labels[measure]}, {comparison.counted(pairs.queries, pairs.units)}"
         tables.append(Table(["run", "letters", "mean", *names], rows, title, left=2, below=below, name="pairs-table"))
     return tables
 

@@ -20,6 +20,7 @@ TEST_NAMES = {
 }
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
 SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH"}
+_NO_PROOF = " (which is no proof that they are equal)."
 
 
 def interval(value: Interval | None) -> str:
@@ -218,22 +219,15 @@ def _not_shown(comparison: Comparison, change: Change, what: str, decided: str) 
     )
 
 
-def folded(comparison: Comparison, pairs: Iterable[tuple[str, Measure, str]]) -> list[str]:
-    """Say in few lines of many pairs that nothing is shown, or that they are the same."""
-    by_verdict: dict[str, dict[str, list[str]]] = {}
-    for run, measure, label in pairs:
-        verdict = comparison.whole.changes[run, measure].verdict
-        by_verdict.setdefault(verdict, {}).setdefault(label, []).append(run)
-    said = {
-        "not shown": f"not shown to differ from {comparison.baseline}, which is no proof that they are equal (what "
-        "would have been seen is in the column detectable)",
-        "identical": f"the same value as {comparison.baseline} on every query",
-    }
-    lines = []
-    for kind, by_label in by_verdict.items():
-        named = "; ".join(f"{label}: {', '.join(runs)}" for label, runs in by_label.items())
-        lines.append(f"{said[kind]}: {named}")
-    return lines
+def summed_up(comparison: Comparison, run: str) -> str:
+    """Say in one sentence how a run does by all measures."""
+    by_verdict: dict[str, list[str]] = {}
+    for measure, label in comparison.labels.items():
+        change = comparison.whole.changes[run, measure]
+        quiet = change.verdict in ("not shown", "identical", "undefined")
+        by_verdict.setdefault(change.verdict, []).append(label if quiet else f"{label} {signed(change.difference)}")
+    said = "; ".join(f"{verdict} by {', '.join(labels)}" for verdict, labels in by_verdict.items())
+    return f"{run} against {comparison.baseline}: {said}{_NO_PROOF if 'not shown' in by_verdict else '.'}"
 
 
 def p_shown(change: Change) -> str:
