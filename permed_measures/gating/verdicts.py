@@ -258,7 +258,7 @@ class Job:
             if self.rules.margin(name) not in (None, self.rules.margin(again)):
                 raise ParamError(f"max_drop: {again} and {name} are one measure, with two margins; keep one")
         if not once:
-            msg = "no measure is compared with the baseline: all are to be low; name margins, such as max_drop={'RR': 0.02}"
+            msg = "no measure is compared with the baseline: all are to be low; name margins: max_drop={'RR': 0.02}"
             raise ParamError(msg)
         for measure, name in once.items():
             if not is_mean(measure):
