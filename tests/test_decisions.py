@@ -109,6 +109,11 @@ def test_few_clusters_show_nothing_and_say_so():
         result = compare(qrels, before, {"r": after}, "RR", cluster="conversation", test=test)
         assert (result.whole.changes["r", RR].p, result.whole.changes["r", RR].significant) == (2**-4, False)
         assert any("only 5 conversations: the smallest possible p is 0.0625" in note for note in result.notes)
+    # gains of 1/2 and 2/3: t over five clusters would be significant (p = 0.0002), sign flips of five cannot
+    qrels = {f"{c}_{turn}": {"a": 1} for c in range(5) for turn in range(4)}
+    before, after = {q: at(2 + int(q[0]) % 2) for q in qrels}, dict.fromkeys(qrels, ("a",))
+    result = compare(qrels, before, {"r": after}, "RR", cluster="conversation", test="t")
+    assert (result.whole.changes["r", RR].p, result.whole.changes["r", RR].decided_by) == (2**-4, "sign flips")
     qrels, before, after = conversations([20] * 7, 1, shift=0.5)
     result = compare(qrels, before, {"r": after}, "RR", cluster="conversation")
     assert result.whole.changes["r", RR].p == 2**-6

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import permed_measures.signature as room
-from permed_measures import InputError, ParamError, evaluate, gate, parse, read_qrels
+from permed_measures import InputError, ParamError, define, evaluate, gate, parse, read_qrels
 from permed_measures.files.rows import SubtopicQrels
 from permed_measures.inputs import as_qrels
 from permed_measures.measures import DEFINED, STANDARD
@@ -111,6 +111,20 @@ def test_every_measure_has_a_version_that_is_a_whole_number():
         assert type(measure).VERSION >= 1
     assert version_of(parse("AP")) == "1"
     assert version_of(parse("alpha_nDCG@10")).startswith("ir_measures-")
+
+
+@pytest.mark.parametrize("version", [0, "2", 1.0, True])
+def test_a_version_that_is_no_whole_number_is_refused(version, forgotten):  # noqa: ARG001  (the measure is forgotten)
+    made = type(
+        "Own", (type(DEFINED["GWAP"]),), {"__doc__": ">>> 1\n1", "NAME": "Own", "HOST_NAMES": (), "VERSION": version}
+    )
+    with pytest.raises(TypeError, match=r"VERSION = .* is not a whole number >= 1"):
+        define(made)
+
+
+def test_a_raised_version_is_in_the_signature(monkeypatch):
+    monkeypatch.setattr(type(DEFINED["GWAP"]), "VERSION", 2)
+    assert str(evaluate(QRELS, RUN, "GWAP(max_rel=8)").signatures[parse("GWAP(max_rel=8)")]).endswith("|version:2")
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "nDCG(gains={0: 1, 1: 5})@3", "RBP(p=0.5,rel=2)"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 from pathlib import Path
 from statistics import mean, stdev
@@ -12,6 +11,7 @@ import pytest
 
 from permed_measures import Comparison, Evaluation, InputError, compare, evaluate
 from permed_measures.comparison.repeats import averaged, spread
+from permed_measures.inference import estimate, units
 
 NUM = 40
 QRELS = {f"{n // 2}_{n % 2}": {"a": 2, "b": 1, "c": 0} for n in range(NUM)}
@@ -52,7 +52,10 @@ def test_the_spread_of_repeats_is_reported_and_in_the_interval(repeated):
     assert (found.low, found.high) == (min(means), max(means))
     change = repeated.whole.changes["llm", measure]
     values = [mean(values) for values in zip(*map(p1, SEEDS), strict=True)]  # the baseline has 0 everywhere
-    assert change.estimate.variance == pytest.approx(stdev(values) ** 2 / NUM + stdev(means) ** 2 / 3)
+    of_queries, of_runs = stdev(values) ** 2 / NUM, stdev(means) ** 2 / 3
+    assert change.estimate.variance == pytest.approx(of_queries + of_runs)
+    freedom = (of_queries + of_runs) ** 2 / (of_queries**2 / (NUM - 1) + of_runs**2 / 2)  # Welch and Satterthwaite
+    assert change.estimate.freedom == pytest.approx(freedom)
     once = compare(QRELS, BEFORE, {"llm": evaluate(QRELS, BEFORE, "P@1")}, "P@1", p_imp=False)
     assert once.whole.spreads == {}
     assert f"llm: the mean of 3 runs, P(rel=2)@1 from {min(means):.4f} to {max(means):.4f}" in repeated.render()
@@ -100,7 +103,8 @@ def test_queries_that_some_repeats_lack_are_averaged_over_the_others():
     assert averaged([{"q": 0.0, "r": 1.0}, {"q": 1.0}]) == {"q": 0.5, "r": 1.0}
     assert spread([{"q": 0.5}]) is None
     assert spread([{"q": 0.5}, {"r": 0.5}], ["q"]) is None
-    assert math.isclose(spread([{"q": 0.0}, {"q": 1.0}]).variance, 0.5 / 2)
+    assert spread([{"q": 0.0}, {"q": 1.0}]).extra == ((pytest.approx(0.5 / 2), 1.0),)
+    assert spread([{"q": 0.5}, {"q": 0.5}]).extra == ()
 
 
 @pytest.fixture
@@ -136,6 +140,7 @@ def test_saved_values_are_repeats_too(saved):
         None, saved / "before.values", {"llm": [saved / "after.values", evaluate(QRELS, SEEDS[1], profile="permed")]}
     )
     assert {spread.runs for spread in found.whole.spreads.values()} == {2}
+    assert "how far runs are apart is hardly known from two" in found.render()
 
 
 @pytest.mark.parametrize(
@@ -261,3 +266,21 @@ def test_the_shell_refuses_changed_qrels(tool, tmp_path):
     code, out, err = tool("compare", "qrels.txt", "before.values", "seed0.run")
     assert (code, out) == (2, "")
     assert "1 of 40 queries have other judgements ('3_1')" in err
+
+
+@pytest.mark.parametrize(("runs", "least"), [(2, 0.82), (3, 0.88), (5, 0.91)])
+@pytest.mark.parametrize("between", [0.0, 0.05, 0.2])
+def test_an_interval_of_repeats_covers(runs, least, between):
+    """By simulation: 60 queries, runs with luck of this standard deviation; two are few, as the report says."""
+    luck = random.Random(7)
+    covered = 0
+    for _ in range(500):
+        queries = [luck.gauss(0, 0.3) for _ in range(60)]
+        columns = []
+        for _ in range(runs):
+            own = luck.gauss(0, between)
+            columns.append({str(n): value + own + luck.gauss(0, 0.1) for n, value in enumerate(queries)})
+        found = estimate(units(averaged(columns)), extra=spread(columns).extra)
+        low, high = found.interval()
+        covered += low <= 0 <= high
+    assert covered / 500 >= least

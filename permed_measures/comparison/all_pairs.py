@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from ir_measures import Measure
 
 from permed_measures import inference
-from permed_measures.inference import SAME, Units
+from permed_measures.inference import SAME, Extra, Units
+from permed_measures.inference.student import t_quantile, t_tail
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,9 +68,9 @@ def _pairs(values: Values, measure: Measure) -> Pairs:
         )
         for a, b in combinations(means, 2)
     }
-    spreads = {name: spread.variance for (name, known), spread in values.spreads(shared).items() if known == measure}
-    extra = [spreads.get(a, 0.0) + spreads.get(b, 0.0) for a, b in differences]
-    found = max_t(list(differences.values()), settings.seed, extra)
+    extra = {name: spread.extra for (name, known), spread in values.spreads(shared).items() if known == measure}
+    repeated = [_with_repeats(sample, (*extra.get(a, ()), *extra.get(b, ()))) for (a, b), sample in differences.items()]
+    found = max_t(list(differences.values()), settings.seed, repeated)
     p_values = dict(zip(differences, found, strict=True))
     apart = {pair for pair, p in p_values.items() if p < settings.alpha}
     best = next(iter(means))
@@ -82,11 +83,21 @@ def _difference(left: float, right: float) -> float:
     return 0.0 if abs(left - right) < SAME else left - right
 
 
-def max_t(differences: Sequence[Units], seed: int, extra: Sequence[float] = ()) -> list[float]:
+def _with_repeats(sample: Units, extra: Extra) -> float | None:
+    """Return the |t| that is as rare without repeats as the one found is with their spread; None without any."""
+    narrow, wide = inference.estimate(sample), inference.estimate(sample, extra=extra)
+    if not extra or narrow is None or wide is None:
+        return None
+    size = abs(wide.mean) / wide.error
+    tail = t_tail(size, wide.freedom)
+    return min(size, t_quantile(1 - tail, narrow.freedom)) if tail > SAME else size
+
+
+def max_t(differences: Sequence[Units], seed: int, known: Sequence[float | None] = ()) -> list[float]:
     """Return the p-value of each column of differences, corrected by the largest |t| of all under drawn signs.
 
-    None is below 2^(1 - G), the smallest that as many units which differ allow. ``extra`` is added to the variance of
-    each, such as that of repeated runs.
+    None is below 2^(1 - G), the smallest that as many units which differ allow. ``known`` are the |t| of those
+    pairs for which more than the units counts.
     """
     import numpy as np  # noqa: PLC0415  (only for all pairs)
 
@@ -101,7 +112,9 @@ def max_t(differences: Sequence[Units], seed: int, extra: Sequence[float] = ()) 
     weights = 1 / (total - sizes) ** 2
     squares = weights @ centred**2
     scale = (num - 1) / num
-    seen = _t(mean, scale * squares + (np.array(extra) if extra else 0.0))
+    seen = _t(mean, scale * squares)
+    for place, size in enumerate(known):
+        seen[place] = seen[place] if size is None else size
     far = np.zeros(len(differences), dtype=int)
     both = np.hstack([centred, centred * (weights * sizes)[:, None]])
     own = float(weights @ sizes**2)

@@ -15,7 +15,7 @@ from permed_measures.comparison import columns, significance
 from permed_measures.comparison.clusters import Clusters
 from permed_measures.comparison.p_imp import PairImprovement
 from permed_measures.comparison.repeats import Spread, spread
-from permed_measures.inference import SAME, Estimate, Interval, Span, Units
+from permed_measures.inference import SAME, Estimate, Extra, Interval, Span, Units
 from permed_measures.measures import declared
 
 PairedTest = Literal["auto", "t", "wilcoxon", "randomization"]
@@ -167,14 +167,14 @@ class Values:
         means, changes = {}, {}
         drawn: dict[Key, Units] = {}
         spreads = self.spreads(query_ids)
-        extra = {key: spreads[key].variance if key in spreads else 0.0 for key in parts}
+        extra = {key: spreads[key].extra if key in spreads else () for key in parts}
         for measure, span in self._spans.items():
             for name in self.names:
                 key = name, measure
                 means[key] = self._mean(parts[key], span, extra[key])
                 if name != self.names[0]:
                     first = self.names[0], measure
-                    added = extra[key] + extra[first]
+                    added = (*extra[key], *extra[first])
                     changes[key], drawn[key] = self._change(parts[first], parts[key], span, added)
         if self.settings.test == "randomization":
             _draw(changes, drawn, self.settings.seed)
@@ -182,13 +182,13 @@ class Values:
         units = len(present) if self.settings.clusters is None else len(set(map(self.settings.clusters, present)))
         return Table(group, len(present), units, means, changes, p_imp, spreads)
 
-    def _mean(self, column: Mapping[str, float], span: Span, extra: float) -> Mean:
+    def _mean(self, column: Mapping[str, float], span: Span, extra: Extra) -> Mean:
         found = inference.mean_estimate(inference.units(column, self.settings.clusters), span, extra=extra)
         interval = None if found is None else found.interval(self.settings.alpha)
         return Mean(_mean(column.values()), interval, len(column), found)
 
     def _change(
-        self, before: Mapping[str, float], after: Mapping[str, float], span: Span, extra: float
+        self, before: Mapping[str, float], after: Mapping[str, float], span: Span, extra: Extra
     ) -> tuple[Change, Units]:
         settings = self.settings
         query_ids, old, differences = columns.differences(before, after)
@@ -257,7 +257,7 @@ def _span(measure: Measure, columns: Iterable[Mapping[str, float]]) -> Span:
     return Span(min(seen), max(*seen, min(seen) + 1.0), closed=False)
 
 
-def _deciding(sample: Units, settings: Settings, extra: float) -> Decided:
+def _deciding(sample: Units, settings: Settings, extra: Extra) -> Decided:
     few_clusters = settings.clusters is not None and len(sample) < inference.FEWEST_CLUSTERS
     if settings.test in ("wilcoxon", "randomization"):
         return settings.test

@@ -17,9 +17,9 @@ class Spread(NamedTuple):
     high: float
 
     @property
-    def variance(self) -> float:
-        """What the choice of the runs adds to the variance of their common mean."""
-        return self.deviation**2 / self.runs
+    def extra(self) -> tuple[tuple[float, float], ...]:
+        """What the choice of the runs adds to the variance of their common mean, and its degrees of freedom."""
+        return ((self.deviation**2 / self.runs, self.runs - 1.0),) if self.deviation else ()
 
 
 def averaged(repeats: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

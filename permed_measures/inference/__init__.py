@@ -130,11 +130,26 @@ class Estimate:
         return t_tail((self.mean - value) / self.error, self.freedom)
 
 
-def estimate(sample: Units, k: int = 0, span: Span = DIFFERENCE, *, extra: float = 0.0) -> Estimate | None:
+Extra = Sequence[tuple[float, float]]
+"""Variances that are added, such as those of repeated runs, each with its degrees of freedom."""
+
+
+def added(parts: Extra) -> tuple[float, float]:
+    """Add variances; return the sum with its degrees of freedom, by Welch and Satterthwaite.
+
+    >>> added([(0.25, 10), (0.25, 10)])
+    (0.5, 20.0)
+    """
+    variance = math.fsum(part for part, _ in parts)
+    below = math.fsum(part**2 / freedom for part, freedom in parts if part)
+    return variance, variance**2 / below if below else max(freedom for _, freedom in parts)
+
+
+def estimate(sample: Units, k: int = 0, span: Span = DIFFERENCE, *, extra: Extra = ()) -> Estimate | None:
     """Return mean and variance by the formula; None with fewer than two units.
 
     ``k`` units at each end of the span, of mean size, are added first; ``extra`` is added to the variance, such as that
-    of repeated runs. Without clusters and k this is the paired t.
+    of repeated runs, which are few: so are the degrees of freedom then. Without clusters and k this is the paired t.
 
     >>> round(estimate(units([1.0] * 10), 1, VALUE).interval()[0], 4)   # not of width 0
     0.7333
@@ -156,7 +171,9 @@ def estimate(sample: Units, k: int = 0, span: Span = DIFFERENCE, *, extra: float
         apart = [((s - n * mean) / (everything - n)) ** 2 for s, n in zip(sums, sizes, strict=True)]
         variance = (grown - 1) / grown * math.fsum(apart)
         freedom = everything**2 / math.fsum([n * n for n in sizes]) - 1
-    return Estimate(mean, variance + extra, freedom, span if k and span.closed else None)
+    if extra:
+        variance, freedom = added([(variance, freedom), *extra])
+    return Estimate(mean, variance, freedom, span if k and span.closed else None)
 
 
 def widening(differences: Units) -> int:
@@ -165,17 +182,17 @@ def widening(differences: Units) -> int:
     return 1 if few or differences.whole else 0
 
 
-def mean_estimate(values: Units, span: Span = VALUE, *, extra: float = 0.0) -> Estimate | None:
+def mean_estimate(values: Units, span: Span = VALUE, *, extra: Extra = ()) -> Estimate | None:
     """Return what the interval of a mean is made of."""
     return estimate(values, 1, span, extra=extra)
 
 
-def difference_estimate(differences: Units, span: Span = DIFFERENCE, *, extra: float = 0.0) -> Estimate | None:
+def difference_estimate(differences: Units, span: Span = DIFFERENCE, *, extra: Extra = ()) -> Estimate | None:
     """Return what the interval of a difference is made of."""
     return estimate(differences, widening(differences), span, extra=extra)
 
 
-def equivalent(differences: Units, margin: float, span: Span = DIFFERENCE, *, extra: float = 0.0) -> bool:
+def equivalent(differences: Units, margin: float, span: Span = DIFFERENCE, *, extra: Extra = ()) -> bool:
     """Whether the 90% interval (k = 2) lies within the margin on both sides."""
     found = estimate(differences, _HOLDS_K, span, extra=extra)
     return found is not None and -margin < found.bound(0.05) and found.bound(0.95) < margin
@@ -184,11 +201,8 @@ def equivalent(differences: Units, margin: float, span: Span = DIFFERENCE, *, ex
 def macro(estimates: Sequence[Estimate]) -> Estimate:
     """Return the mean over data sets: the variances added, degrees of freedom by Welch and Satterthwaite."""
     num = len(estimates)
-    parts = [found.variance / num**2 for found in estimates]
-    variance = math.fsum(parts)
-    below = math.fsum(part**2 / found.freedom for part, found in zip(parts, estimates, strict=True) if part)
     mean = math.fsum(found.mean for found in estimates) / num
-    return Estimate(mean, variance, variance**2 / below if below else 1.0, estimates[0].span)
+    return Estimate(mean, *added([(found.variance / num**2, found.freedom) for found in estimates]), estimates[0].span)
 
 
 def mean_p(differences: Units, found: Estimate | None = None) -> float | None:

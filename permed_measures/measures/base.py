@@ -290,6 +290,9 @@ def define(cls: type[MeasureT]) -> MeasureT:
     if not (cls.__doc__ or "").strip() or ">>>" not in (cls.__doc__ or ""):
         msg = f"{cls.__name__}: a measure needs a docstring with a worked example"
         raise TypeError(msg)
+    if type(cls.VERSION) is not int or cls.VERSION < 1:
+        msg = f"{cls.__name__}: VERSION = {cls.VERSION!r} is not a whole number >= 1"
+        raise TypeError(msg)
     _check_names(cls)
     cls.__name__ = cls.NAME  # ir_measures registers and prints measures by it
     measure = cls()

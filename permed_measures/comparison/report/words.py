@@ -103,7 +103,8 @@ def repeats(comparison: Comparison) -> list[str]:
         ]
         if said:
             runs = next(iter(spreads.values())).runs
-            lines.append(f"{name}: the mean of {runs} runs, {', '.join(said)}; its intervals allow for that")
+            few = "; how far runs are apart is hardly known from two" if runs == 2 else ""  # noqa: PLR2004  (by simulation)
+            lines.append(f"{name}: the mean of {runs} runs, {', '.join(said)}; its intervals allow for that{few}")
     return lines
 
 
