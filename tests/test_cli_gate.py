@@ -121,8 +121,8 @@ def test_every_format(tool):
 
 
 def test_output_into_a_file_keeps_the_exit_code(tool, tmp_path):
-    code, out, _ = tool(*BASE, "P@1>=0.999", "-o", "gate.json")
-    assert (code, out) == (1, "")
+    code, out, err = tool(*BASE, "P@1>=0.999", "-o", "gate.json")
+    assert (code, out, err) == (1, "", "profile_query: 2 checks, 1 holds, 1 FAILS (exit code 1)\n")
     assert json.loads((tmp_path / "gate.json").read_text())["exit_code"] == 1
 
 
@@ -352,6 +352,19 @@ def test_it_is_warned_before_anything_is_computed(tool):
     _, _, err = tool(*arguments)
     assert err.startswith("WARNING: 200 queries cannot show that a drop is below 0.01, whatever the run returns")
     assert "327 are needed" in err
+    same = (
+        "gate",
+        "qrels.txt",
+        "tenth.run",
+        "--baseline",
+        "good.run",
+        "--max-drop",
+        "Success@1=0.1",
+        "--undecided",
+        "warn",
+    )
+    code, _, err = tool(*same, "--format", "json")
+    assert (code, "WARNING: Success@1 drop <= 0.1 is undecided" in err) == (0, True)
 
 
 def test_help_has_the_two_commonest_examples_first(tool):
@@ -407,3 +420,15 @@ def test_the_schema_has_every_field_and_the_number_of_the_code(tool):
     assert list(found) == list(SCHEMA["properties"]) == SCHEMA["required"]
     assert list(found["checks"][0]) == list(SCHEMA["$defs"]["check"]["properties"])
     assert SCHEMA["properties"]["schema"]["const"] == NUMBER == found["schema"]
+
+
+def test_every_key_of_a_gate_file_is_documented_and_an_option(tool):
+    from permed_measures.gating.settings import KEYS
+
+    table = (
+        (ROOT / "docs" / "gating.md").read_text(encoding="utf-8").partition("| key | value |")[2].partition("\n\n")[0]
+    )
+    assert set(KEYS) <= set(re.findall(r"`([a-z_]+)`", table))
+    shown = tool("gate", "--help")[1]
+    for key in set(KEYS) - {"qrels", "run", "conditions"}:
+        assert f"--{key.replace('_', '-')}" in shown, key

@@ -218,6 +218,10 @@ def test_identical_rankings_hold_and_equal_values_do_not():
     )
     assert verdicts(gate(few, other, baseline=good, max_drop=margins)) == ["undecided"]
     assert verdicts(gate(few, deeper, baseline=good, max_drop={"AP": 0.01})) == ["undecided"]  # which reads on
+    # of a group, its own rankings count
+    partly = {**good, "q0": ["b", "a", "c"]}
+    result = gate(few, partly, baseline=good, max_drop=margins, segments="q(.)")
+    assert verdicts(result) == ["undecided"] * 2 + ["holds"] * 4
     scores = {query_id: {"b": 2.0, "c": 1.0, "a": 3.0} for query_id in few}
     assert gate(few, scores, baseline=good, max_drop={"AP": 0.01}).checks[0].why == "the rankings are identical"
 
@@ -254,6 +258,17 @@ def test_a_margin_per_measure_and_holm_over_all():
     assert p_values[1][1] == pytest.approx(max(2 * p_values[1][0], p_values[0][1]))
     plain = gate(QRELS, BAD, baseline=GOOD, max_drop={"RR": 0.3, "P@2": 0.1}, correction="none").checks
     assert all(check.p == check.p_adjusted for check in plain)
+
+
+def test_a_measure_that_is_to_be_low_may_drop():
+    fewer = dict.fromkeys(QRELS, ("a",))  # nothing unjudged any more
+    result = gate(QRELS, fewer, ["Unjudged@2<=0.2", "RR>=0.9"], baseline=GOOD, max_drop=0.1)
+    assert [check.what for check in result.checks] == ["Unjudged@2 <= 0.2", "RR >= 0.9", "RR drop <= 0.1"]
+    assert "Unjudged@2: to be low, so no drop is asked of it" in result.notes
+    with pytest.raises(ParamError, match="no measure is compared with the baseline"):
+        gate(QRELS, fewer, ["Unjudged@2<=0.2"], baseline=GOOD, max_drop=0.1)
+    named = gate(QRELS, fewer, ["Unjudged@2<=0.2"], baseline=GOOD, max_drop={"Unjudged@2": 0.1})
+    assert verdicts(named) == ["holds", "fails"]  # from 1/2 to 0, as asked
 
 
 def test_clusters_are_the_units():

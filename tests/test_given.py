@@ -113,7 +113,7 @@ def test_a_given_rel_wins_in_tables(measure):
 
 def test_a_given_rel_wins_in_compare_gate_and_sql():
     other = {"p": {"b": 2.0}, "q": {"a": 1.0}}
-    compared = compare(QRELS, RUN, {"other": other}, "GWAP(rel=1)@4", min_relevance=2, resamples=100)
+    compared = compare(QRELS, RUN, {"other": other}, "GWAP(rel=1)@4", min_relevance=2)
     assert compared.whole.means["baseline", GWAP @ 4].value == evaluate(QRELS, RUN, "GWAP@4")["GWAP@4"]
     checks = gate(QRELS, RUN, ["GWAP(rel=1)@4>0", "P(rel=1)@4>0"], min_relevance=2).checks
     assert [check.value for check in checks] == list(evaluate(QRELS, RUN, "GWAP@4 P@4").means.values())

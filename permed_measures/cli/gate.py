@@ -124,6 +124,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         if how["junit_file"] is not None:
             write_whole(how["junit_file"], junit(result))
         _summarise(result, how)
+        if how["output"] is not None or how["form"] not in (
+            "text",
+            "markdown",
+        ):  # people read it elsewhere, or not at all
+            for said in (*(f"WARNING: {warning}" for warning in result.warnings), result.summary):
+                print_note(said)
         with verdict_shown():
             write_or_print(how["output"], result.render(how["form"]))
     sys.exit(result.exit_code)

@@ -59,12 +59,10 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
 ) -> Gate:
     """Check conditions on a run's means and on serving figures, and drops against a baseline.
 
-    Without conditions those of the profile (its targets) are checked. ``baseline`` is a run, or a file that
-    ``permed-measures gate --accept`` wrote; ``max_drop`` is then needed, a number or {measure: number}. A drop holds
-    when it is bounded below ``max_drop``, or the rankings are identical; it fails when shown to be above it, or when it
-    is above ``hard_drop`` itself; else it is undecided. ``segments`` (as ``groups`` of compare) asks everything of each
-    group too; ``cluster`` names the independent units. ``confident`` asks that the near end of an interval holds, too.
-    ``tell`` is called with what is known to be undecidable before anything is computed.
+    Without conditions the profile's targets are checked. ``baseline`` is a run, or a file that gate --accept wrote;
+    ``max_drop``, then needed, is a number or {measure: number}. docs/gating.md says how it decides. ``segments`` (as
+    ``groups`` of compare) asks everything of each group too; ``cluster`` names the independent units; ``tell`` is
+    called with what cannot be decided, before anything is computed.
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": ["b", "a"]}
     >>> result = gate(qrels, run, ["RR>=0.5", "P@1>0.2", "p95_ms<=500"], serving={"p95_ms": 310})

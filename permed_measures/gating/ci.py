@@ -49,7 +49,7 @@ def _fallen(result: Gate, number: int, texts: Mapping[str, str]) -> Table:
 
 def markdown_error(message: str) -> str:
     """Return the markdown of a gate that could not be made."""
-    document = Document("", "", [Section("❌ The gate could not be checked", [Lines([message])])])
+    document = Document("", "", [Section("❌ The gate could not be checked", [Lines([_NAMED.sub("", message)])])])
     return f"{MARKER}\n{written(document, 'markdown')}"
 
 

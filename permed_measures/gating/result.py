@@ -58,10 +58,6 @@ class Gate(Result):
         """Whether every check holds; undecided is not held."""
         return self.verdict == "holds"
 
-    def count(self, verdict: Verdict) -> int:
-        """Return how many checks have a verdict."""
-        return sum(check.verdict == verdict for check in self.checks)
-
     @property
     def summary(self) -> str:
         """The verdict in one line."""

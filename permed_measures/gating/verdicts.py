@@ -149,40 +149,35 @@ class Job:
             raise ParamError(f"correction={self.correction!r} is not allowed; give one of {', '.join(CORRECTIONS)}")
         dropping = [] if self.given.baseline is None else self._dropping().values()
         found = self.given.evaluated(self.asked, lambda query_ids: self._warn(query_ids, tell), list(dropping))
-        checks: list[Check] = []
+        values: list[Check] = []
+        drops: list[Check] = []
         notes: list[str] = []
-        changes: dict[str, dict[str, tuple[float, float]]] = {}
-        unchanged: dict[str, int] = {}
         if found is not None:
             query_ids = list(dict.fromkeys(q for column in found.run.columns.values() for q in column))
             units = None if self.cluster is None else clusters(query_ids, self.cluster)
             groups = {} if self.segments is None else grouped(query_ids, self.segments)
-            checks += self._values(found, units, groups)
+            values = self._values(found, units, groups)
             drops, few = self._drops(found, units, groups)
-            notes += [*found.notes, *few, *(cluster_notes(query_ids, units) if drops else ())]
-            checks += drops
-            changes, unchanged = _changes(found)
+            low = [] if found.baseline is None else self._low()
+            few += [f"{name}: to be low, so no drop is asked of it" for name in low]
+            notes = [*found.notes, *few, *(cluster_notes(query_ids, units) if drops else ())]
         figures = [_figure_check(condition, self.serving) for condition in self.asked.figures]
         skipped = [Check("figure", condition, "skipped", "no figure is given") for condition in self.asked.skipped]
-        checks = [
-            *[c for c in checks if c.kind == "value"],
-            *figures,
-            *skipped,
-            *[c for c in checks if c.kind != "value"],
-        ]
-        warnings = [f"{check.what} is undecided: {check.why}" for check in checks if _passes_undecided(check)]
-        name = None if self.given.baseline is None else self._baseline_name
+        checks = (*values, *figures, *skipped, *drops)
+        open_ = [check for check in checks if check.verdict == "undecided" and not check.exit_code]
+        changes = {} if found is None else _changes(found)
         return Gate(
-            *(self.given.run_name, tuple(checks), (*notes, *_worst(checks)), name, tuple(warnings)),
-            changes=changes,
-            unchanged=unchanged,
+            *(self.given.run_name, checks, (*notes, *_worst(checks)), self._baseline_name),
+            warnings=tuple(f"{check.what} is undecided: {check.why}" for check in open_),
+            changes={name: moved for name, (moved, _) in changes.items()},
+            unchanged={name: same for name, (_, same) in changes.items()},
             options=self.options,
         )
 
     @property
-    def _baseline_name(self) -> str:
+    def _baseline_name(self) -> str | None:
         baseline = self.given.baseline
-        return str(baseline) if isinstance(baseline, (str, PathLike)) else "baseline"
+        return str(baseline) if isinstance(baseline, (str, PathLike)) else None if baseline is None else "baseline"
 
     def _warn(self, query_ids: Sequence[str], tell: Callable[[str], None]) -> None:
         """Say which margins cannot hold with so many queries, whatever the runs are."""
@@ -254,17 +249,27 @@ class Job:
     def _dropping(self) -> dict[str, Measure]:
         """Return the measures whose drop is asked for, each once, by the first of its names."""
         once: dict[Measure, str] = {}
+        low = self._low()
         for name, entry in self.asked.entries.items():
-            if self.rules.margin(name) is not None:
+            if self.rules.margin(name) is not None and name not in low:
                 once.setdefault(entry.measure, name)
             again = once.get(entry.measure, name)
             if self.rules.margin(name) not in (None, self.rules.margin(again)):
                 raise ParamError(f"max_drop: {again} and {name} are one measure, with two margins; keep one")
+        if not once:
+            msg = "no measure is compared with the baseline: all are to be low; name margins: max_drop={'RR': 0.02}"
+            raise ParamError(msg)
         for measure, name in once.items():
             if not is_mean(measure):
                 msg = f"{name} is no mean over queries, so a drop cannot be tested; name margins of others"
                 raise ParamError(f"{msg}: max_drop={{'nDCG@10': 0.02}} (--max-drop nDCG@10=0.02)")
         return {name: measure for measure, name in once.items()}
+
+    def _low(self) -> list[str]:
+        """Return the measures that are to be low: one margin for all is not about their drop."""
+        high = {condition.name for condition in self.asked.values if "<" not in condition.operator}
+        names = dict.fromkeys(condition.name for condition in self.asked.values)
+        return [] if isinstance(self.rules.max_drop, Mapping) else [name for name in names if name not in high]
 
     def _compared(
         self, name: str, measure: Measure, found: Evaluated, groups: Mapping[str, Sequence[str]]
@@ -273,14 +278,18 @@ class Job:
             return []
         before, after = found.baseline.values.columns[measure], found.run.columns[measure]
         depth = depth_of(measure, found.run.min_relevance, self.given.order)
-        same = "" if any(differences(before, after).values()) or before.keys() != after.keys() else "?"
-        if same:  # equal values are not enough
-            down = "" if depth is None else f" down to rank {depth}"
-            is_same = found.baseline.same_rankings(found.rankings, depth, list(after))
-            same = f"the rankings are identical{down}" if is_same else ""
+        said = "the rankings are identical" + ("" if depth is None else f" down to rank {depth}")
         span = span_of(measure, [before, after])
         olds = dict(_parts(before, groups))
-        return [Compared(name, olds.get(g, {}), part, span, None, g, same) for g, part in _parts(after, groups)]
+        compared = []
+        whole = False  # equal values are not enough
+        for segment, part in _parts(after, groups):
+            old = olds.get(segment, {})
+            maybe = old.keys() == part.keys() and not any(differences(old, part).values())
+            same = whole or (maybe and found.baseline.same_rankings(found.rankings, depth, list(part)))
+            whole = same if segment is None else whole
+            compared.append(Compared(name, old, part, span, None, segment, said if same else ""))
+        return compared
 
 
 def _parts(column: Values, groups: Mapping[str, Sequence[str]]) -> list[tuple[str | None, Values]]:
@@ -300,22 +309,15 @@ def _figure_check(condition: Condition, serving: Mapping[str, Any]) -> Check:
     return Check("figure", condition, "holds" if held else "fails", why, value=value, exit_code=int(not held))
 
 
-def _passes_undecided(check: Check) -> bool:
-    return check.verdict == "undecided" and not check.exit_code
-
-
-def _changes(found: Evaluated) -> tuple[dict[str, dict[str, tuple[float, float]]], dict[str, int]]:
-    changes: dict[str, dict[str, tuple[float, float]]] = {}
-    unchanged = {}
-    old = {} if found.baseline is None else found.baseline.values.columns
-    for measure, label in found.run.labels.items():
-        if measure not in old:
-            continue
-        before, after = old[measure], found.run.columns[measure]
+def _changes(found: Evaluated) -> dict[str, tuple[dict[str, tuple[float, float]], int]]:
+    """Return, by measure, the values before and after of the queries that changed, and how many did not."""
+    changes = {}
+    for measure, before in () if found.baseline is None else found.baseline.values.columns.items():
+        after = found.run.columns[measure]
         moved = differences(before, after)
-        changes[label] = {q: (before[q], after[q]) for q, change in moved.items() if change}
-        unchanged[label] = len(moved) - len(changes[label])
-    return changes, unchanged
+        changed = {q: (before[q], after[q]) for q, change in moved.items() if change}
+        changes[found.run.labels[measure]] = changed, len(moved) - len(changed)
+    return changes
 
 
 def _worst(checks: Sequence[Check]) -> list[str]:
