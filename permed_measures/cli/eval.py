@@ -200,7 +200,7 @@ def _files(run: str) -> list[str]:
         return [run]
     try:
         return dataset(run).files if is_parquet(run) else []
-    except InputError:  # said where the run is read
+    except InputError:  # reported where the run is read
         return []
 
 
