@@ -288,7 +288,7 @@ def _in_query_set(value: nw.Expr, queries: QuerySet, query_sets: set[QuerySet]) 
 
 
 def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  (a table, and one of the same kind)
-    """Return the means of all columns of 64-bit floats, as :func:`evaluate_tables` makes them: one row, or one per group.
+    """Return the means of columns of 64-bit floats, as :func:`evaluate_tables` makes them: one row, or one per group.
 
     ``by`` is a column that you have joined to the values: a language, a turn, a day. Nulls do not count: a query that a
     mean does not run over has no value.
