@@ -53,9 +53,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures explain qrels.txt bm25.run --about ndcg@10 --conventions
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.explanation import explain  # noqa: PLC0415  (as above)
-    from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (as above)
-    from permed_measures.render.result import written  # noqa: PLC0415  (as above)
+    from permed_measures.explanation import explain  # noqa: PLC0415  (likewise)
+    from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (likewise)
+    from permed_measures.render.result import written  # noqa: PLC0415  (likewise)
 
     if value is None and first is None and second is None and not conventions:
         msg = "give --value, or --a and --b, or --conventions with --about"
