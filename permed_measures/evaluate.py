@@ -321,8 +321,8 @@ def _returned(run: RunLike, qrels: Qrels, plan: Plan) -> Returned:
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
         from pathlib import Path  # noqa: PLC0415  (for those who evaluate files)
 
-        from permed_measures.files.large import rankings  # noqa: PLC0415  (as above)
-        from permed_measures.files.source import STDIN  # noqa: PLC0415  (as above)
+        from permed_measures.files.large import rankings  # noqa: PLC0415  (likewise)
+        from permed_measures.files.source import STDIN  # noqa: PLC0415  (likewise)
 
         # a pipe can be read but once, and then it is in memory
         found = rankings(run, qrels, plan.depth, order=plan.order) if run != STDIN and Path(run).is_file() else None

@@ -164,7 +164,7 @@ class _Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
 
 
 class _Repeated(_Doubt):
-    """A document occurs twice in a query, or its hash does."""
+    """A document stands twice in a query, or its hash does."""
 
 
 class _Rows(NamedTuple):
@@ -230,7 +230,7 @@ def _json_rows(source: Source) -> Iterator[_Rows]:
 
 @contextmanager
 def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
-    """Give a table without quoted fields: engines differ on what may be around quotes."""
+    """Give a table without quoted fields: engines differ on what may stand around quotes."""
     delimiter, names = ("\t", list(beir.HEADER)) if module is beir else csv_table.header(source.head())
     query, doc, score = _picked(names)
     if len(set(names)) != len(names):
