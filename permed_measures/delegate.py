@@ -1,7 +1,7 @@
 """Standard measures, computed by pytrec_eval on *our* order, so that a tie is never broken twice.
 
 pytrec_eval needs no real documents: it is given the document at rank r under the name "r" with the score -r, and
-judgements for the names at the ranks of judged documents. A :class:`Ranking` is enough for that.
+judgements for the names where judged documents stand. A :class:`Ranking` is enough for that.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from permed_measures.cli._demo_data import FILES, example
+from permed_measures.cli.demo import FILES, example
 
 pytest.importorskip("click", reason="the shell tool needs it")
 pytest.importorskip("scipy", reason="the paired t-test needs it")

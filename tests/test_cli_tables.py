@@ -319,6 +319,24 @@ def test_a_query_that_a_folder_is_named_for_is_text(files, engine):
             assert list(found.columns.values()) == [column], run
 
 
+def test_a_file_may_have_its_query_from_a_folder(files, capsys):
+    expected = folders_for_queries(files)["runs/query_id=1/x.parquet"]
+    run = str(files / "runs/query_id=1/x.parquet")
+    assert main(["eval", str(files / "qrels.parquet"), run, "-m", "RR", "-q", "--format", "csv"]) == 0
+    rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert {row["query"]: float(row["RR"]) for row in rows} == {**expected, "all": 0.25}
+
+
+def test_truth_is_a_grade(files, capsys):
+    qrels = pl.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a", "b"], "relevance": [False, True]})
+    qrels.write_parquet(files / "qrels.parquet")
+    table_of({"q": {"a": 2.0, "b": 1.0}}, "score").write_parquet(files / "run.parquet")
+    for options in ([], ["--engine", "duckdb"], ["--engine", "polars"]):
+        arguments = ["eval", str(files / "qrels.parquet"), str(files / "run.parquet"), "-m", "RR", "--format", "json"]
+        assert main([*arguments, *options]) == 0
+        assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 0.5}
+
+
 @pytest.mark.parametrize("options", [[], ["--engine", "polars"], ["-m", "Bpref"]], ids=str)
 def test_a_folder_does_not_replace_the_column_of_a_file(files, capsys, options):
     """Without the folder, b is below a; with its score for both, b would be first. Bpref is for the plain reader."""

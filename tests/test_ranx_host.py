@@ -358,7 +358,7 @@ def test_a_ranx_of_another_shape_is_refused_and_not_touched(monkeypatch, place, 
             patched.setattr(import_module(module), name, value)
         before = {m: dict(vars(import_module(m))) for m in ("ranx.metrics", "ranx.meta.evaluate", *TABLES)}
         with pytest.raises(
-            HostError, match=r"ranx 0\.3.*not the shape we know.*nothing was patched.*0\.3\.16 to 0\.3\.21"
+            HostError, match=r"ranx 0\.3.*not have the shape we know.*nothing was patched.*0\.3\.16 to 0\.3\.21"
         ):
             install_ranx()
         assert {m: dict(vars(import_module(m))) for m in before} == before

@@ -1,4 +1,4 @@
-"""The shell tool ``permed-measures``: one file per command, found by itself, imported only when it is used.
+"""The shell tool ``permed-measures``: one file per command, which no list names, imported only when it is used.
 
 A command file holds a function ``command`` made with click. Exit codes: 0 it worked or holds, 1 a gate or a check does
 not hold, 2 the input, the options or the surroundings are wrong, 3 it could not tell, 4 a fault of ours, 130 it was

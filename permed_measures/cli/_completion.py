@@ -2,55 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+import re
+from collections.abc import Sequence
 
 import click
 from click.shell_completion import CompletionItem
 
-from permed_measures.comparison.groups import NAMED
 from permed_measures.measures import known_names
 from permed_measures.profiles import PROFILES
 
 
-class _Names(NamedTuple):
-    """What may be written there: some names, or a file."""
+class _Completed(click.types.StringParamType):
+    """A text of which the shell knows some: names, or a file."""
 
-    names: Callable[[], Iterable[str]] = tuple
-    is_file: bool = True
+    def __init__(self, names: Sequence[str], *, is_file: bool) -> None:
+        self.names, self.is_file = names, is_file
 
-
-_FILE, _PROFILE, _MEASURE, _GROUP = (
-    _Names(),
-    _Names(lambda: PROFILES),
-    _Names(lambda: sorted(set(known_names())), is_file=False),
-    _Names(lambda: NAMED),
-)
-_BY_METAVAR = {
-    **dict.fromkeys(("FILE", "OLD_LOG", "QRELS", "RUN", "RUN|FILE", "RUN [RUN …]"), _FILE),
-    "jsonl|csv|parquet|FILE.toml": _FILE,
-    **dict.fromkeys(("NAME|FILE.toml", "[NAME|FILE.toml]"), _PROFILE),
-    **dict.fromkeys(("MEASURES", "[MEASURE]", "CONDITIONS", "X|MEASURE=X"), _MEASURE),
-    **dict.fromkeys(("turn|conversation|REGEX|FILE", "conversation|REGEX|FILE"), _GROUP),
-}
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002  (click's signature)
+        """Return what may be written there; the file first, as bash forgets what comes before one."""
+        before, space, _ = incomplete.rpartition(" ")  # of measures there may be several, in quotes
+        names = [before + space + name for name in self.names]
+        file = [CompletionItem(incomplete, type="file")] if self.is_file else []
+        return [*file, *(CompletionItem(name) for name in names if name.startswith(incomplete))]
 
 
 def complete(command: click.Command) -> None:
     """Let the shell complete the parameters of a command; paths and choices complete themselves."""
     for param in command.params:
         shown = param.metavar or (str(param.name).upper() if isinstance(param, click.Argument) else "")
-        if param.type is click.STRING and shown in _BY_METAVAR:
-            param.type = _Completed(_BY_METAVAR[shown])
-
-
-class _Completed(click.types.StringParamType):
-    def __init__(self, known: _Names) -> None:
-        self.known = known
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002  (click's signature)
-        before, space, _ = incomplete.rpartition(" ")  # of measures, there may be several in quotes
-        names = [before + space + name for name in self.known.names()]
-        file = (
-            [CompletionItem(incomplete, type="file")] if self.known.is_file else []
-        )  # first: bash forgets what was before
-        return [*file, *(CompletionItem(name) for name in names if name.startswith(incomplete))]
+        is_file = re.search(r"\b(FILE|QRELS|RUN|\w*LOG)\b", shown) is not None
+        names = re.findall(r"\b[a-z]+(?=\|)", shown)  # turn|conversation|REGEX|FILE
+        if "NAME|FILE.toml" in shown:
+            names = list(PROFILES)
+        elif "MEASURE" in shown or shown == "CONDITIONS":
+            names = sorted(set(known_names()))
+        if param.type is click.STRING and (is_file or names):
+            param.type = _Completed(names, is_file=is_file)

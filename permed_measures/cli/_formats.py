@@ -109,7 +109,7 @@ def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or w
 
 
 def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (as above)
-    """Return the run, or its path where the content tells the format: a large file is then read as fast as can be."""
+    """Return the run, or its path where the content tells the format: a large file is then read the fast way."""
     return path if _is_told(path, form) else read_run(path, form)
 
 

@@ -261,7 +261,7 @@ def _named(
 
 
 def load(target: str) -> Callable[..., Any]:
-    """Import ``module:callable``; the module may be in the current folder, the callable within an object."""
+    """Import ``module:callable``; the module may stand in the current folder, the callable within an object."""
     module_name, colon, path = target.partition(":")
     if not colon or not module_name or not path:
         raise ParamError(f"{target!r} is not module:callable, such as my_rerankers:by_words")

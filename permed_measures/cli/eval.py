@@ -16,7 +16,10 @@ from permed_measures import tables
 from permed_measures.cli import _formats
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, save_all
+from permed_measures.files import parquet
 from permed_measures.files.output import print_note, write_or_print
+from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
+from permed_measures.files.source import Source
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order
@@ -128,12 +131,20 @@ def _engine_for(
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-    if engine is None and run_format in (None, _formats.PARQUET):
-        datasets = any(is_parquet(path) and not Path(path).is_file() for path in paths)
+    if engine is None and run_format in (None, parquet.NAME):
+        datasets = any(map(_is_dataset, paths))
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
     return engine
+
+
+def _is_dataset(path: str) -> bool:
+    """Whether parquet is more than a file, or a file whose folder is named for the query or the document."""
+    if not is_parquet(path) or not Path(path).is_file():
+        return is_parquet(path)
+    named = {*QUERY_COLUMNS, *DOC_COLUMNS}.intersection(dataset(path).partitions)
+    return bool(named and named.difference(parquet.column_names(Source(path))))
 
 
 def _named(paths: Sequence[str]) -> dict[str, str]:
@@ -220,7 +231,7 @@ def _files(run: str) -> list[str]:
         return [run]
     try:
         return dataset(run).files if is_parquet(run) else []
-    except InputError:  # said where the run is read
+    except InputError:  # reported where the run is read
         return []
 
 

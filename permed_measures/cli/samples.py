@@ -65,9 +65,9 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
       permed-measures samples test.jsonl --weights 0.4,0.3,0.2,0.1 --details groups.jsonl --format json
     """
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.files.output import print_whole  # noqa: PLC0415  (as above)
-    from permed_measures.ltr.leaks import leak_check  # noqa: PLC0415  (as above)
-    from permed_measures.ltr.samples import evaluate_samples, read_samples  # noqa: PLC0415  (as above)
+    from permed_measures.files.output import print_whole  # noqa: PLC0415  (likewise)
+    from permed_measures.ltr.leaks import leak_check  # noqa: PLC0415  (likewise)
+    from permed_measures.ltr.samples import evaluate_samples, read_samples  # noqa: PLC0415  (likewise)
 
     if weights is not None and train is not None:
         msg = "give either --weights or --train, not both"
@@ -178,7 +178,7 @@ def _words(text: str) -> list[str]:
 
 def _numbers(text: str) -> list[float]:
     from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.files.numbers import score_of  # noqa: PLC0415  (as above)
+    from permed_measures.files.numbers import score_of  # noqa: PLC0415  (likewise)
 
     try:
         return [score_of(word) for word in text.replace(",", " ").split()]

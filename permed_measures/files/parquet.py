@@ -35,13 +35,17 @@ def fits(head: bytes) -> bool:
 
 def what_is(source: Source) -> str | None:
     """Return whether the columns are those of qrels or of a run."""
+    return what_columns_are(column_names(source))
+
+
+def column_names(source: Source) -> list[str]:
+    """Return the names of a file's columns."""
     duckdb = require("duckdb", extra="cli")
     try:
         with _on_disk(source) as path, connected(duckdb) as connection:
-            described = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
+            return [row[0] for row in connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()]
     except duckdb.Error as error:
         raise source.error(f"not readable as parquet: {str(error).splitlines()[0]}") from error
-    return what_columns_are([row[0] for row in described])
 
 
 @contextmanager
@@ -111,6 +115,8 @@ def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str,
     for name in (query, doc):
         if types[name] != "VARCHAR" and types[name] not in _INT_TYPES:
             raise source.error(f"the column {name!r} is {types[name]}; ids are strings or whole numbers")
+    if what == "qrels" and types[value] == "BOOLEAN":
+        return f"{quoted(query)}::VARCHAR", f"{quoted(doc)}::VARCHAR", f"{quoted(value)}::INTEGER"
     if types[value] not in _NUMBER_TYPES and not types[value].startswith("DECIMAL"):
         raise source.error(f"the column {value!r} is {types[value]}, not a number")
     number = quoted(value) if types[value] in _INT_TYPES and what == "qrels" else f"{quoted(value)}::DOUBLE"

@@ -216,7 +216,7 @@ def _unknown_shape(found: str) -> str:
     except PackageNotFoundError:
         installed = "of an unknown version"
     return (
-        f"ranx {installed} has not the shape we know ({found}); nothing was patched. We know versions "
+        f"ranx {installed} does not have the shape we know ({found}); nothing was patched. We know versions "
         f"{KNOWN_VERSIONS}: pip install 'ranx==0.3.21'"
     )
 

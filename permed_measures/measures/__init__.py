@@ -1,6 +1,6 @@
 """Every measure of this package, one file each, and the one place where a measure's name is read.
 
-A new measure is a new file beside this one: it is found by itself.
+A new measure is a new file beside this one: nothing else has to list it.
 """
 
 from __future__ import annotations

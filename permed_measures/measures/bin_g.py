@@ -1,7 +1,5 @@
 """Binary G: each relevant document is discounted by the others before it."""
 
-from __future__ import annotations
-
 from math import log2
 
 from permed_measures.measures.base import REL, Expr, HostName, RankingMeasure, RankingTable, define

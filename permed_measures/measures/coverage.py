@@ -1,7 +1,5 @@
 """Coverage: the share of queries that are served at all."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
 from permed_measures.ranking import Ranking
 

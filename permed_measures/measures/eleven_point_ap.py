@@ -1,7 +1,5 @@
 """Eleven-point average precision, with both of trec_eval's roundings of recall levels."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import REL, Expr, HostName, Param, RankingMeasure, RankingTable, define
 from permed_measures.measures.iprec_nearest import ELEVEN, ROUNDINGS, at_level, at_recall, interpolated, level
 from permed_measures.ranking import Ranking

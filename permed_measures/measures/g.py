@@ -1,7 +1,5 @@
 """G: gain at a discount that grows with what the list could have gained by then."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from math import log2
 

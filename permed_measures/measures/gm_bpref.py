@@ -1,7 +1,5 @@
 """Bpref with the geometric mean over queries."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import REL, HostName, RankingMeasure, define
 from permed_measures.measures.gmap import GeometricMean
 from permed_measures.ranking import Ranking

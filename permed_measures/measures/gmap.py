@@ -1,7 +1,5 @@
 """Geometric mean average precision: AP whose mean counts what is bad by how bad it is."""
 
-from __future__ import annotations
-
 from math import exp, fsum, log
 
 from permed_measures.measures.base import REL, HostName, RankingMeasure, define

@@ -1,7 +1,5 @@
 """Rank-biased precision with graded gain, on a fixed scale of grades."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from permed_measures.measures.base import CUTOFF, Expr, HostName, Param, RankingMeasure, RankingTable, define

@@ -1,7 +1,5 @@
 """Graded-weight average precision: the MAP of PerMed's unified standard."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from math import inf

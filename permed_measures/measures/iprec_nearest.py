@@ -1,7 +1,5 @@
 """Interpolated precision with trec_eval 10.0's rounding of recall levels."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define

@@ -1,7 +1,5 @@
 """Average precision within the list: how well the relevant documents that were returned are placed."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
 from permed_measures.ranking import Ranking
 

@@ -1,7 +1,5 @@
 """nDCG over all judged documents, with linear or exponential gain: ir_measures' ``nDCG``, computed here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import expm1, inf, log, log2

@@ -1,7 +1,5 @@
 """nDCG averaged over the relevant documents."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import HostName, RankingMeasure, define
 from permed_measures.measures.r_ndcg import cumulated
 from permed_measures.ranking import Ranking

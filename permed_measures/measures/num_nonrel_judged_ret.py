@@ -1,7 +1,5 @@
 """How many documents that are judged not relevant were returned."""
 
-from __future__ import annotations
-
 from math import inf
 
 from ir_measures import SumAgg

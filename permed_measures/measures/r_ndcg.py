@@ -1,7 +1,5 @@
 """nDCG at R levels: averaged where the ideal list goes from one grade to the next."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from math import log2
 

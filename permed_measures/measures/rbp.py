@@ -1,7 +1,5 @@
 """Rank-biased precision: ir_measures' ``RBP``, computed here too."""
 
-from __future__ import annotations
-
 import ir_measures
 
 from permed_measures.measures.base import CUTOFF, Expr, HostName, Param, RankingMeasure, RankingTable, define

@@ -1,7 +1,5 @@
 """The residual of rank-biased precision: how much of it unjudged documents could add."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import HostName, RankingMeasure, define
 from permed_measures.measures.rbp import PERSISTENCE
 from permed_measures.ranking import Ranking

@@ -1,7 +1,5 @@
 """Relative precision: precision at k as a share of the best that k documents allow."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import NEEDED_CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, define
 from permed_measures.ranking import Ranking
 

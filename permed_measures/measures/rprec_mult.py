@@ -1,7 +1,5 @@
 """Precision at multiples of R."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define
 from permed_measures.measures.iprec_nearest import level
 from permed_measures.ranking import Ranking

@@ -1,7 +1,5 @@
 """The share of unjudged documents in the top k: how far values can be trusted."""
 
-from __future__ import annotations
-
 from permed_measures.measures.base import NEEDED_CUTOFF, HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
 

@@ -1,7 +1,5 @@
 """Set utility: what the returned and the missed documents are worth together."""
 
-from __future__ import annotations
-
 from math import inf
 
 from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, define

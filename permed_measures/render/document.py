@@ -109,7 +109,7 @@ class Section:
     blocks: Sequence[Block]
     name: str = ""
     on: Literal["all", "page", "text"] = "all"
-    """Where it is shown: 'text' is whatever is no page."""
+    """Where it is shown: 'text' is every format but the page."""
 
     @property
     def heading(self) -> str:

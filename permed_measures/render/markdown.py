@@ -10,7 +10,7 @@ from permed_measures.render.document import Block, Cell, Document, Lines, Sectio
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line, whatever a terminal would obey written out."""
+    """Return a text in one line, with control characters written out."""
     return visible(" ".join(re.split(r"[ \t\n]+", text)).strip(" "))
 
 

@@ -88,7 +88,7 @@ def row_name(text: str, x: float, y: float, longest: int) -> str:
 
 
 def picture(width: float, height: float, parts: Sequence[str], label: str, *, kind: str = "") -> str:
-    """Return the whole plot; ``label`` says it to who cannot see it."""
+    """Return the whole plot; ``label`` describes it to those who cannot see it."""
     of_kind = f'class="{kind}" ' if kind else ""
     return (
         f'<svg {of_kind}viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '

@@ -27,7 +27,7 @@ class Dataset(NamedTuple):
 
     @property
     def is_address(self) -> bool:
-        """Whether it lies in a store, where an engine lists the files."""
+        """Whether it is in a store, where an engine lists the files."""
         return "://" in self.path
 
     @property

@@ -62,7 +62,7 @@ def rank_run(run: nw.LazyFrame[Any], depth: int | None, counted: tuple[int, int]
     if run.implementation.is_duckdb():
         return _rank_in_duckdb(nw.to_native(run), depth, counted)
     if depth is not None:
-        # by the bare number first: whoever has that many better ones cannot be within the depth
+        # by the bare number first: a document with that many better ones is below the depth
         run = _best_in_polars(run, depth) if run.implementation.is_polars() else _best(run, depth)
     # counted from the end of the ascending order, because an order has one direction here
     place = nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=[SCORE, DOC])

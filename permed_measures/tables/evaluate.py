@@ -87,7 +87,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     )
     if check_input:
         pipeline.facts = inspect(pipeline.qrels, pipeline.run)
-        check(pipeline.facts, settled=pipeline.settled)
+        check(pipeline.facts, allowed=pipeline.allowed)
         pipeline.check_grades()
     values = pipeline.values()
     return nw.to_native(values.collect() if pipeline.qrels.eager else values)
@@ -156,13 +156,13 @@ class Pipeline:
         return cls(judged, returned, labels, query_sets, known_profile, rel, plan, duplicates, nan_scores)
 
     @property
-    def settled(self) -> set[tuple[str, str]]:
+    def allowed(self) -> set[tuple[str, str]]:
         """Tables and kinds of fault that the options deal with."""
-        settled = set() if self.nan_scores == "error" else {("run", "NaN scores")}
+        allowed = set() if self.nan_scores == "error" else {("run", "NaN scores")}
         for table in (self.qrels, self.run):
             if self.duplicates == "max" or (self.duplicates == "first" and table.row_order is not None):
-                settled.add((table.what, "duplicates"))
-        return settled
+                allowed.add((table.what, "duplicates"))
+        return allowed
 
     def check_grades(self) -> None:
         """Raise InputError for a grade that a measure is not defined for."""
@@ -209,7 +209,7 @@ class Pipeline:
         return rows.join(queries_of(self.qrels.rows), on=QUERY, how="semi")
 
     def _with_nan_placed(self, order: Order) -> nw.LazyFrame[Any]:
-        """Return the run, compared so precisely, without scores that are NaN, or with numbers for them."""
+        """Return the run with scores of this precision, without those that are NaN, or with numbers for them."""
         rows = self.run.rows if self.nan_scores == "error" else self.run.unknown_rows
         if self.nan_scores == "drop":
             rows = rows.filter(~is_nan_score(rows))
@@ -288,7 +288,7 @@ def _in_query_set(value: nw.Expr, queries: QuerySet, query_sets: set[QuerySet]) 
 
 
 def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  (a table, and one of the same kind)
-    """Return the means of all columns of 64-bit floats, as :func:`evaluate_tables` makes them: one row, or one a group.
+    """Return the means of columns of 64-bit floats, as :func:`evaluate_tables` makes them: one row, or one per group.
 
     ``by`` is a column that you have joined to the values: a language, a turn, a day. Nulls do not count: a query that a
     mean does not run over has no value.

@@ -38,18 +38,18 @@ def evaluate_files(  # noqa: PLR0913  (all but four by name)
 ) -> Evaluation:
     """Evaluate paths of parquet, or what inputs.py knows; values of single queries leave the engine where asked for.
 
-    ``named`` says where qrels and run came from, where they are no paths any more.
+    ``named`` says where qrels and run came from, where they are paths no longer.
     """
     given = {"qrels": qrels, "run": run}
     named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(named or {})
     judged, returned = _table(session, qrels, "relevance"), _table(session, run, "score")
-    with session.blaming(*named.values(), also=(NarwhalsError,)):
+    with session.errors_named(*named.values(), also=(NarwhalsError,)):
         pipeline = Pipeline.of(judged, returned, measures, named=named, **options)
         depth = pipeline.plan.deepest_cutoff
         whole_run = "run" in pipeline.query_sets.values()
         facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
         pipeline.facts = facts
-        check(facts, settled=pipeline.settled, named=named)
+        check(facts, allowed=pipeline.allowed, named=named)
         _check_grades(pipeline, named["qrels"])
         ties = pipeline.ties(depth, whole_run=whole_run)
         digests = table_digests(judged, pipeline.qrels, options.get("duplicates", "error"))

@@ -109,7 +109,7 @@ def inspect(
     whole_run: bool = False,
     kept: nw.LazyFrame[Any] | None = None,
 ) -> TableFacts:
-    """Do it, on tables whose columns are known.
+    """Count what is wrong or worth knowing in tables whose columns are known.
 
     ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at;
     ``kept`` are the rows of the run that are ranked, where some are not.
@@ -259,11 +259,11 @@ def _fault(table: InputTable, name: str, count: int, rows: nw.LazyFrame[Any]) ->
 
 
 def check(
-    facts: TableFacts, *, settled: Collection[tuple[str, str]] = (), named: Mapping[str, str] | None = None
+    facts: TableFacts, *, allowed: Collection[tuple[str, str]] = (), named: Mapping[str, str] | None = None
 ) -> None:
-    """Raise InputError where the values would be wrong; ``settled`` are tables and kinds of fault dealt with."""
+    """Raise InputError where the values would be wrong; ``allowed`` are tables and kinds of fault dealt with."""
     named = named or {}
-    faults = [f"{named.get(f.table, f.table)}: {f.text}" for f in facts.faults if (f.table, f.kind) not in settled]
+    faults = [f"{named.get(f.table, f.table)}: {f.text}" for f in facts.faults if (f.table, f.kind) not in allowed]
     if faults:
         raise InputError("\n".join(faults))
 

@@ -55,7 +55,7 @@ class RankingTable:
         return self._window(among, nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=column))
 
     def count_judged(self, condition: nw.Expr) -> nw.Expr:
-        """How many judged documents of the query meet a condition, said beside each of them."""
+        """How many judged documents of the query meet a condition, as a column beside each of them."""
         return self._window("judged", _number(condition).sum().over(QUERY))
 
     def highest(self, worth: nw.Expr, *, among: str = "judged") -> nw.Expr:

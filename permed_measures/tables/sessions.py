@@ -52,7 +52,7 @@ class Session(ABC):
     def read(self, path: str) -> Any:  # noqa: ANN401  (a table of the engine)
         """Return a parquet file, folder or pattern as a table; what folders are named for (day=1/…) is a column."""
         found = dataset(path)
-        with self.blaming(path):
+        with self.errors_named(path):
             return self._read(found)
 
     @abstractmethod
@@ -64,7 +64,7 @@ class Session(ABC):
         """Return what was read from another format as a table."""
 
     @contextmanager
-    def blaming(self, *paths: str, also: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    def errors_named(self, *paths: str, also: tuple[type[Exception], ...] = ()) -> Iterator[None]:
         """Make an error of ours of whatever the engine raises over these files: one line, that of the cause."""
         try:
             yield
@@ -74,7 +74,7 @@ class Session(ABC):
             place = " and ".join(paths)
             cause = _cause(error)
             if "Out of Memory" in cause:
-                msg = f"{self.name} has not enough memory for {place}: {cause}; give it more with --memory-limit"
+                msg = f"{self.name} does not have enough memory for {place}: {cause}; give it more with --memory-limit"
                 raise HostError(msg) from error
             what = "it" if len(paths) == 1 else "them"
             raise InputError(f"{self.name} cannot evaluate {what}: {cause}", path=place) from error
@@ -102,7 +102,7 @@ class _DuckDB(Session):
         literal = ", ".join(quoted_text(file if found.is_address else escape(file)) for file in found.files)
         # by name: a float in a later file would be rounded where the first one has whole numbers
         options = f"union_by_name = {found.is_address or len(found.files) > 1}"
-        as_text = "hive_types_autocast = false"  # 01 is no number, where it names a query
+        as_text = "hive_types_autocast = false"  # where it names a query, 01 is not a number
         if found.is_address:  # DuckDB sees by itself whether there are folders of that kind
             return self.native.sql(f"FROM read_parquet([{literal}], {options}, {as_text})")
         plain = self.native.sql(f"FROM read_parquet([{literal}], {options}, hive_partitioning = false)")
@@ -127,7 +127,7 @@ class _Polars(Session):
             return scan(found.path)
         # looked at now, so that a file that cannot be read is blamed, not the two tables together
         own = scan(found.files[0], glob=False, hive_partitioning=False).collect_schema()
-        added = dict.fromkeys(found.added_columns(own), text)  # 01 is no number, where it names a query
+        added = dict.fromkeys(found.added_columns(own), text)  # where it names a query, 01 is not a number
         options = {"hive_partitioning": bool(added), "hive_schema": added or None, "extra_columns": "ignore"}
         return scan(found.files, glob=False, **options)
 
@@ -220,7 +220,7 @@ def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
         msg = f"Spark does not start: {cause}{java}"
         raise HostError(msg) from error
     try:
-        # 01 is no number, where it names a query
+        # where it names a query, 01 is not a number
         session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
         yield _Spark(session, errors)
     finally:

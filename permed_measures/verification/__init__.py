@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -132,15 +133,13 @@ class Verification(Result):
             shown = measure
             for check in self.checks:
                 if check.measure == measure and check.verdict != NO_SUCH_MEASURE:
-                    rows.append([shown, _label(check), check.how, _verdict(check, notes)])
+                    rows.append(
+                        [shown, f"{check.reference} {check.version}".strip(), check.how, _verdict(check, notes)]
+                    )
                     shown = ""
         lines = [*(f"[{number}] {note}" for number, note in enumerate(notes, 1)), *self.notes]
         table = Table(["measure", "reference", "is asked for", "verdict"], rows)
         return Document("", "", [Section("", [table, Lines(lines), Lines([self.summary])])])
-
-
-def _label(check: Check) -> str:
-    return f"{check.reference} {check.version}".strip()
 
 
 def _verdict(check: Check, notes: list[str]) -> str:
@@ -210,13 +209,9 @@ def as_scores(run: Run) -> Grid:
     return {
         query_id: {doc_id: as_float(score) for doc_id, score in returned.items()}
         if isinstance(returned, Mapping)
-        else _from_list(returned)
+        else {doc_id: float(len(returned) - rank) for rank, doc_id in enumerate(returned, 1)}
         for query_id, returned in run.items()
     }
-
-
-def _from_list(doc_ids: Sequence[str]) -> dict[str, float]:
-    return {doc_id: float(len(doc_ids) - place) for place, doc_id in enumerate(doc_ids, 1)}
 
 
 def _check(
@@ -248,7 +243,7 @@ def _compared(computation: Computation, ours: Mapping[str, float], data: tuple[G
     }
     if not differing:
         return {**found, "verdict": AGREES, "reason": computation.tolerance_reason}
-    worst = max(differing, key=lambda query_id: _nan_last(differences[query_id]))
+    worst = max(differing, key=lambda q: inf if isnan(differences[q]) else differences[q])
     found |= {
         "max_difference": differences[worst],
         "query_id": worst,
@@ -268,10 +263,6 @@ def _differences(ours: Mapping[str, float], theirs: Mapping[str, float], run: Gr
         elif run.get(query_id) and value:
             differences[query_id] = abs(value)
     return differences
-
-
-def _nan_last(difference: float) -> float:
-    return difference if difference == difference else float("inf")
 
 
 def _explanation(

@@ -9,7 +9,7 @@ from permed_measures.comparison.experiment import FEWEST_SETS, FEWEST_SYSTEMS, E
 from permed_measures.comparison.report import plots, words
 from permed_measures.comparison.report.records import as_dict as comparison_dict
 from permed_measures.comparison.report.records import as_table as comparison_table
-from permed_measures.comparison.report.tables import changes_table, sentences, summary
+from permed_measures.comparison.report.tables import changes_table, sentences
 from permed_measures.inference import SAME
 from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
@@ -33,7 +33,8 @@ def page(experiment: Experiment) -> Document:
         sections.append(Section("Over all data sets", [_macro_table(experiment)], "macro"))
     for place, (name, found) in enumerate(experiment.comparisons.items()):
         drawn = [Figure(plots.means_plot(found, m), f"{label}: means") for m, label in found.labels.items()]
-        concluded = Lines(summary(found) or [text for *_, text in sentences(found)], "- ")
+        said, rest = sentences(found)
+        concluded = Lines([*(text for *_, text in said), *rest], "- ")
         blocks: list[Block] = [_set_table(name, found), figures(drawn), concluded]
         sections.append(Section(name, [*blocks, changes_table(found, words.method(found))], f"set-{place}"))
     tables = _agreement_tables(experiment)
@@ -44,8 +45,8 @@ def page(experiment: Experiment) -> Document:
     if experiment.notes:
         sections.append(Section("Notes on the input", [Lines(experiment.notes)], "notes"))
     systems = counted(len(experiment.systems), "system")
-    told = f"{systems} on {counted(len(experiment.comparisons), 'data set')}, baseline {experiment.baseline}"
-    return Document(experiment.name, " · ".join(filter(None, [experiment.description, told])), sections)
+    summary = f"{systems} on {counted(len(experiment.comparisons), 'data set')}, baseline {experiment.baseline}"
+    return Document(experiment.name, " · ".join(filter(None, [experiment.description, summary])), sections)
 
 
 def _macro_table(experiment: Experiment) -> Table:

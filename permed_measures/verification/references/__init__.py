@@ -1,6 +1,6 @@
 """Implementations that we did not write, to check our values against; and the definitions written out by hand.
 
-One file each, found by itself. A reference imports nothing from the rest of this package, takes and returns plain
+One file each, which no list names. A reference imports nothing from the rest of this package, takes and returns plain
 dicts, and loads its own package only when it computes.
 """
 

@@ -63,7 +63,7 @@ def _ask(qrels: Qrels, run: Run, names: Iterable[str], *, level: int = 1, judged
 
 
 def _thresholded(qrels: Qrels, rel: float) -> dict[str, dict[str, int]]:
-    """Make grades 1 where they reach ``rel``; a negative one stays negative: trec_eval treats it unlike 0."""
+    """Make grades 1 where they reach ``rel``; a negative one stays negative: to trec_eval it is not the same as 0."""
     return {
         query_id: {doc_id: 1 if grade >= rel else 0 if grade >= 0 else -1 for doc_id, grade in judged.items()}
         for query_id, judged in qrels.items()

@@ -20,7 +20,7 @@ Values = dict[str, float]
 Params = Mapping[str, Any]
 
 TOLERANCE = 1e-12
-"""Two implementations agree when their values differ by no more: room for the order of additions, for nothing else."""
+"""Two implementations agree when their values differ by no more: room for the order of additions and nothing else."""
 
 
 def takes_all(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
