@@ -5,7 +5,7 @@ Only judged documents get a rank. An :class:`Order` holds them by query and rank
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from permed_measures.errors import InputError
+from permed_measures.files.numbers import score_of
+from permed_measures.files.source import Source
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.numbers import as_float
 from permed_measures.ranking import check_ids
@@ -304,33 +306,26 @@ def _places(query: Ints, key: NDArray[Any]) -> tuple[Ints, Ints, Ints]:
 
 
 def _as_lists(run: RunLike) -> Mapping[str, Any]:
-    if isinstance(run, (str, PathLike)):
-        try:
-            return as_run(run)
-        except InputError:
-            repeated = dict(_trec_rows(run))
-            if not repeated:
-                raise
-            return repeated
-    return as_run(run)
+    try:
+        return as_run(run)
+    except InputError:
+        repeated = _with_repeated(run) if isinstance(run, (str, PathLike)) else {}
+        if not repeated:
+            raise
+        return repeated
 
 
-def _trec_rows(path: str | PathLike[str]) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    """Yield the lists of a TREC run that returns a document twice; nothing when the file is something else."""
-    from permed_measures.files.source import Source  # noqa: PLC0415  (only for such a file)
-
+def _with_repeated(path: str | PathLike[str]) -> dict[str, list[tuple[str, float]]]:
+    """Return the lists of a TREC run that returns a document twice; none where something else is wrong."""
     found: dict[str, list[tuple[str, float]]] = {}
     try:
-        text = b"\n".join(block for _, block in Source(path).blocks()).decode()
-        for line in text.splitlines():
-            fields = line.split()
-            if fields:
-                query_id, _, doc_id, _, score, _ = fields
-                found.setdefault(query_id, []).append((doc_id, float(score)))
+        for _, line in Source(path).lines():
+            query_id, _, doc_id, _, score, _ = line.split()
+            found.setdefault(query_id, []).append((doc_id, score_of(score)))
     except ValueError:
-        return
-    if any(len({doc_id for doc_id, _ in rows}) < len(rows) for rows in found.values()):
-        yield from found.items()
+        return {}
+    is_repeated = any(len({doc_id for doc_id, _ in rows}) < len(rows) for rows in found.values())
+    return found if is_repeated else {}
 
 
 def _checked(query_id: str, returned: Any) -> tuple[list[str], Floats]:  # noqa: ANN401  (a list of some shape)

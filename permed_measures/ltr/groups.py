@@ -178,11 +178,9 @@ class Samples:
 
     def _by_group(self, values: list[Any]) -> dict[str, dict[str, Any]]:
         rows = self.rows.tolist()
-        pairs = [(self.candidates[row], values[row]) for row in rows]
-        return {
-            group.query_id: dict(pairs[start:end])
-            for group, (start, end) in zip(self.groups, self.spans(), strict=True)
-        }
+        ids, values = [self.candidates[row] for row in rows], [values[row] for row in rows]
+        spans = zip(self.groups, self.spans(), strict=True)
+        return {g.query_id: dict(zip(ids[start:end], values[start:end], strict=True)) for g, (start, end) in spans}
 
     def spans(self) -> list[tuple[int, int]]:
         """Return where each group begins and ends in :attr:`rows`."""
