@@ -57,22 +57,16 @@ class HttpReranker:
         try:
             kept = self._idle.pop()
         except IndexError:
-            status, content = self._post(self._connection(), sent)
-        else:
-            try:
-                status, content = self._post(kept, sent)
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):  # it was idle for long
-                status, content = self._post(self._connection(), sent)
-        if status != _OK:
-            raise CallError(f"HTTP {status}", content.decode(errors="replace") or f"HTTP {status}")
-        return json.loads(content)
+            return self._posted(sent)
+        try:
+            return self._posted(sent, kept)
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):  # it was idle for long
+            return self._posted(sent)
 
-    def _connection(self) -> http.client.HTTPConnection:
-        made = _CONNECTIONS[self._parts.scheme]
-        return made(self._parts.hostname or "", self._parts.port, timeout=self._timeout_s)
-
-    def _post(self, connection: http.client.HTTPConnection, sent: bytes) -> tuple[int, bytes]:
-        target = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
+    def _posted(self, sent: bytes, kept: http.client.HTTPConnection | None = None) -> Any:  # noqa: ANN401  (as above)
+        parts, made = self._parts, _CONNECTIONS[self._parts.scheme]
+        connection = kept or made(parts.hostname or "", parts.port, timeout=self._timeout_s)
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         try:
             connection.request("POST", target, sent, self._headers)
             response = connection.getresponse()
@@ -84,4 +78,7 @@ class HttpReranker:
             connection.close()
         else:
             self._idle.append(connection)
-        return response.status, content
+        if response.status != _OK:
+            kind = f"HTTP {response.status}"
+            raise CallError(kind, content.decode(errors="replace") or kind)
+        return json.loads(content)

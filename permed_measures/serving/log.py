@@ -312,15 +312,12 @@ def read_log(
     fields: Fields | None = None,
     span: str | None = None,
 ) -> RequestLog:
-    """Read a request log.
+    """Read a request log; requests that failed are counted and have no latency.
 
-    A request has a duration (``duration_ms``, ``latency_ms``, ``elapsed_s``, …; the unit is ``_ns``, ``_us``, ``_ms``
-    or ``_s``; nginx's ``request_time``), or a start and an end; optionally a start (``start``, ``timestamp``, …:
-    seconds since 1970, another unit by suffix, or ISO 8601), the number of ``candidates``, of ``tokens``, and an
-    ``error`` or a ``status``. OpenTelemetry spans are read as OTLP writes them (``resourceSpans``, in camel or snake
-    case, or one span alone) and as the SDK's ``to_json`` does, one a line or over several lines; where they have
-    several names, ``span`` says which to read. For other logs, :meth:`Fields.of_file` says which fields to read.
-    Requests that failed are counted and have no latency.
+    A request has a duration (``duration_ms``, ``latency_s``, …, nginx's ``request_time``), or a start and an end;
+    optionally ``start``, ``candidates``, ``tokens``, ``error`` or ``status``. OpenTelemetry spans are read as OTLP and
+    as the SDK's ``to_json`` write them; where they have several names, ``span`` says which to read. For other logs,
+    :meth:`Fields.of_file` says which fields to read.
     """
     source = Source(path)
     chosen = fields or Fields()

@@ -13,10 +13,10 @@ from permed_measures.profiles import Profile
 from permed_measures.render.document import Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
-from permed_measures.render.words import NONE, number, percent, queries
+from permed_measures.render.words import NONE, milliseconds, number, percent, queries
 from permed_measures.serving import plots
 from permed_measures.serving.answers import Answers, Recorded
-from permed_measures.serving.latency import Latency, milliseconds
+from permed_measures.serving.latency import Latency
 from permed_measures.serving.summary import Cost, Roi, ServingSummary, roi
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, LoadKey
