@@ -25,8 +25,7 @@ Floats = npt.NDArray[np.float64]
 SIZE_BOUNDS = (20, 50, 100, 200)
 _PERCENTS = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "mean_ms": 100, "min_ms": 0, "max_ms": 100}
 """Up to which percentile a statistic looks at the samples."""
-AT_LEAST = "_at_least"
-"""What ends the name of a number that is only known to be at least so large."""
+AT_LEAST = "_at_least"  # what ends the name of a number that is only known to be at least so large
 
 
 def _percentile(percent: float) -> cached_property[float]:
@@ -44,14 +43,10 @@ class Latency:
     >>> latency = Latency.of([10, 20, 30, 40])
     >>> latency.p50_ms, latency.mean_ms, latency.max_ms    # between 20 and 30
     (25.0, 25.0, 40.0)
-    >>> late = Latency.of([10, 20, 30], failures=Failures((Failed("NotFinished", "no answer", wait_ms=25),)))
-    >>> late.p50_ms, late.max_ms, sorted(late.bounds)      # 10, 20, at least 25, 30
-    (22.5, 30.0, ['max_ms', 'mean_ms', 'p50_ms', 'p95_ms', 'p99_ms'])
     """
 
     samples_ms: Floats
-    sizes: tuple[int | None, ...] = ()
-    """The size of the input of each sample, or nothing at all."""
+    sizes: tuple[int | None, ...] = ()  # the size of the input of each sample, or nothing at all
     failures: Failures = field(default_factory=Failures)
     warmup_failures: Failures = field(default_factory=Failures)
     seed: int = 0
@@ -147,12 +142,7 @@ class Latency:
         return None if found is None or (len(self.waits_ms) and found[1] > self.waits_ms.min()) else found
 
     def by_size(self, bounds: Sequence[int] = SIZE_BOUNDS) -> dict[str, Latency]:
-        """Return the latency by size of the input, up to each bound, and above the last; groups without calls left out.
-
-        >>> by_size = Latency.of([1, 2, 3], sizes=[20, 21, 500]).by_size((20, 50))
-        >>> {size: latency.p50_ms for size, latency in by_size.items()}
-        {'1 to 20': 1.0, '21 to 50': 2.0, 'over 50': 3.0}
-        """
+        """Return the latency by size of the input, up to each bound, and above the last; without empty groups."""
         limits = sorted(set(bounds))
         groups: dict[int, tuple[list[float], list[Failed]]] = {}
         for size, ms in zip(self.sizes, self.samples_ms.tolist(), strict=False):

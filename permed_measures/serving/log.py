@@ -35,11 +35,9 @@ _BAD_STATUS = {"error", "failed", "failure", "timeout", "status_code_error"}
 _MAY_FAIL = frozenset((*ERRORS, *STATUSES, "success", "ok"))
 _OTEL_ERROR = "2"
 _BAD_NUMBER = re.compile(r"[4-9]\d\d(\.0*)?$|[1-9]\d{3}")
-"""A status from 400 on."""
 _MOST = 2**53
 _OTLP = ("resourceSpans.scopeSpans.spans", "resource_spans.scope_spans.spans")
 _NO_NAME = re.compile(r'^\d|[\[\]"]')
-"""What a log line of text has, and no name of a column."""
 _AS_JSON = "let the server write one JSON object a line (nginx: log_format … escape=json)"
 
 
@@ -106,11 +104,7 @@ class Fields:
 
 
 def find(record: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (whatever is there)
-    """Return what is at a path, or None.
-
-    >>> find({"a": {"tags": [{"key": "status", "value": "200"}]}}, "a.tags.status")
-    '200'
-    """
+    """Return what is at a path such as ``a.tags.status``, or None."""
     if path in record:
         return record[path]
     at: Any = record
