@@ -11,14 +11,14 @@ from typing import Any
 from permed_measures.errors import ParamError
 from permed_measures.render.document import Cell, Document, Lines, Section, Table
 from permed_measures.render.result import Result
-from permed_measures.serving.latency import Latency
+from permed_measures.serving.latency import AT_LEAST, Latency
 from permed_measures.serving.throughput import Load, LoadKey
 
 _FIGURES = re.compile(
-    r"(\w+_ms(_at_least)?|qps|offered_qps|failures|failure_share)(_\d+_threads(_at_[\d.e+-]+_per_s)?)?"
+    r"(\w+_ms|qps|offered_qps|failures|failure_share)(_\d+_threads(_at_[\d.e+-]+_per_s)?)?(_at_least)?"
     r"|usd_per_\w+|tokens_per_query|queries_per_day|calls|censored"
 )
-_OF_LOADS = ("qps", "offered_qps", "failures", "failure_share", "p95_ms", "p95_ms_at_least")
+_OF_LOADS = ("qps", "offered_qps", "failures", "failure_share", "p95_ms")
 """Under these names with a suffix, ``qps_4_threads`` or, one of several rates, ``qps_4_threads_at_20_per_s``."""
 
 
@@ -171,6 +171,8 @@ class ServingSummary(Result):
             of = f"_{key}_threads" if isinstance(key, int) else f"_{key[0]}_threads_at_{key[1]:g}_per_s"
             found = load.to_dict()
             of_loads |= {name + of: found[name] for name in _OF_LOADS if name in found}
+            if f"p95_ms{AT_LEAST}" in found:
+                of_loads[f"p95_ms{of}{AT_LEAST}"] = found[f"p95_ms{AT_LEAST}"]
             shares.append(found.get("failure_share", 0.0))
         if shares:
             numbers["failure_share"] = max(numbers.get("failure_share", 0.0), *shares)
