@@ -21,7 +21,7 @@ import numpy as np
 
 from permed_measures.inference.independent import of_percentile, of_rate, of_share
 from permed_measures.serving import measure_latency, measure_throughput
-from permed_measures.serving.http import HttpReranker
+from permed_measures.serving.rerank import HttpReranker
 from permed_measures.serving.throughput import LoadPlan
 
 SERVER = Path(__file__).parents[1] / "tests" / "rerank_server.py"

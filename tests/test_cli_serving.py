@@ -309,3 +309,75 @@ def test_serving_is_light():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"pandas", "ranx", "scipy", "sklearn", "duckdb", "click", "rich", "matplotlib", "polars", "pyarrow"}
     assert not heavy & {name.partition(".")[0] for name in loaded}
+
+
+def test_two_logs_and_hours(capsys, tmp_path):
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    for path, extra in ((old, 0), (new, 50)):
+        rows = [f"{1_767_600_000 + n * 60},{100 + n % 20 + extra},{200 + extra}" for n in range(120)]
+        path.write_text("start,duration_ms,tokens\n" + "\n".join(rows) + "\n")
+    code, out, _ = run(capsys, "serving", str(new), "--by", "hour", "--format", "json")
+    assert code == 0
+    assert [part["calls"] for part in json.loads(out)["periods"]] == [60, 60]
+    options = ("--against", str(old), "--usd-per-million-tokens", "1")
+    code, out, _ = run(capsys, "serving", str(new), *options, "--format", "json")
+    changes = {change["name"]: change for change in json.loads(out)["changes"]}
+    assert changes["p50_ms"]["difference"] == pytest.approx(50)
+    assert changes["p50_ms"]["verdict"] == "higher"
+    assert changes["qps"]["verdict"] == changes["failure_share"]["verdict"] == "not shown"
+    assert changes["usd_per_query"]["difference"] == pytest.approx(50 / 1e6)
+    code, out, _ = run(capsys, "serving", str(new), *options)
+    assert "requests count as independent" in out
+    code, _, err = run(capsys, "serving", str(new), "--by", "day", "--against", str(old))
+    assert code == 2
+    assert "two reports" in err
+
+
+def test_a_log_format_from_a_file(capsys, tmp_path):
+    (tmp_path / "mine.toml").write_text('duration = { field = "took", unit = "us" }\n')
+    (tmp_path / "log.jsonl").write_text('{"took": 1500}\n')
+    code, out, _ = run(
+        capsys, "serving", str(tmp_path / "log.jsonl"), "--log-format", str(tmp_path / "mine.toml"), "--format", "json"
+    )
+    assert code == 0
+    assert json.loads(out)["p50_ms"] == 1.5
+    code, _, err = run(capsys, "serving", str(tmp_path / "log.jsonl"), "--log-format", "xml")
+    assert code == 2
+    assert "unknown log format 'xml'" in err
+
+
+def test_failures_by_number_of_candidates_and_as_a_target(capsys, tmp_path):
+    log = tmp_path / "log.jsonl"
+    rows = [{"duration_ms": 10, "candidates": 20, "status": 200}, {"duration_ms": 10, "candidates": 20, "status": 503}]
+    log.write_text("\n".join(map(json.dumps, rows)))
+    _, out, _ = run(capsys, "serving", str(log), "--format", "json")
+    figures = json.loads(out)
+    assert figures["by_size"]["1 to 20"]["failures"] == 1
+    verdicts = {target["name"]: target["status"] for target in figures["targets"]}
+    assert verdicts == {"p95_ms": "excellent", "failure_share": "missed"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_return_carries_the_interval_of_the_measure(capsys):
+    _, out, _ = run(
+        capsys,
+        *("bench-reranker", "bench_module:good", *FILES, "--format", "json", "--usd-per-million-tokens", "0.025"),
+        *("--tokens-per-document", "8000", "--queries-per-day", "100000", "--revenue-per-query", "0.01"),
+    )
+    report = json.loads(out)
+    roi = report["rerankers"][0]["roi"]
+    low, high = roi["improvement_interval"]
+    assert low < roi["improvement"] < high
+    # revenue is $1,000 a day for every +100%, and it costs $100
+    assert roi["roi_interval"] == pytest.approx([(1000 * low - 100) / 100, (1000 * high - 100) / 100])
+
+
+def test_a_gate_takes_no_lower_bound_for_a_figure():
+    from permed_measures.gating import gate
+
+    figures = {"p95_ms_at_least": 300.0, "failure_share": 0.0}
+    result = gate({"q": {"a": 1}}, {"q": ["a"]}, ["p95_ms<=500", "RR>=1"], serving=figures)
+    assert [(check.condition.name, check.held) for check in result.checks] == [("RR", True), ("p95_ms", False)]
+    assert "only known to be at least 300" in result.checks[1].why
+    by_profile = gate({"q": {"a": 1}}, {"q": ["a"]}, profile="rerank", serving=figures)
+    assert {check.condition.name: check.held for check in by_profile.checks}["p95_ms"] is False

@@ -18,7 +18,7 @@ from rerank_server import RerankServer
 
 from permed_measures.errors import ParamError
 from permed_measures.serving import RerankEvaluator, measure_latency, measure_throughput
-from permed_measures.serving.http import HttpReranker
+from permed_measures.serving.rerank import HttpReranker
 
 QUERIES = {f"q{n}": f"query {n}" for n in range(10)}
 CANDIDATES = {query_id: [(f"d{m}", f"text {m}") for m in range(8)] for query_id in QUERIES}

@@ -159,3 +159,21 @@ def test_the_gate_reads_a_summary(tmp_path):
     held = {check.what.split()[0]: check.verdict for check in checks}
     assert held["p95_ms"] == "holds"
     assert held["usd_per_million_tokens"] == "fails"  # 0.06 is not below 0.05
+
+
+def test_the_batch_target_and_the_first_stage_of_source_5():
+    batch = {target.name: target for target in PROFILES["rerank-batch"].targets}
+    assert batch["p95_ms"].target == 2000
+    assert [v.status for v in Targets.of_profile("rerank-batch").check({"p95_ms": 1999}) if v.value] == ["met"]
+    (recall, failures) = Targets.of_profile("first-stage")
+    assert (recall.name, recall.target, failures.name) == ("Recall@50", 0.85, "failure_share")
+    assert str(PROFILES["first-stage"].measures[0]) == "R@50"
+
+
+def test_a_lower_bound_can_miss_a_target_but_never_reach_it():
+    verdicts = {v.target.name: v for v in Targets().check({"p95_ms_at_least": 400.0})}
+    assert (verdicts["p95_ms"].status, verdicts["p95_ms"].holds) == ("undecided", False)
+    assert (
+        Targets([Target("p95_ms", 300, 300, lower_is_better=True)]).check({"p95_ms_at_least": 400.0})[0].missed_by
+        == 100
+    )

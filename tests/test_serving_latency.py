@@ -12,7 +12,7 @@ import pytest
 from pytest import approx  # noqa: PT013  (reads well in sums)
 
 from permed_measures.errors import ParamError
-from permed_measures.serving import Failures, Latency, measure_latency, percentile_interval
+from permed_measures.serving import Failed, Failures, Latency, measure_latency, percentile_interval
 
 
 class Time:
@@ -51,7 +51,7 @@ def test_percentiles_are_interpolated():
 
 
 def test_without_an_answer_there_is_no_number():
-    latency = Latency.of([], failures=Failures().plus("OSError", "gone", 3))
+    latency = Latency.of([], failures=Failures((Failed("OSError", "gone"),) * 3))
     assert math.isnan(latency.p95_ms)
     assert math.isnan(latency.mean_ms)
     assert latency.p95_interval_ms is None

@@ -413,3 +413,14 @@ def test_an_empty_file(tmp_path):
     (tmp_path / "queries").write_text("\n")
     with pytest.raises(InputError, match="no query in the file"):
         RerankEvaluator(tmp_path / "queries", {"a": {"d": 1}}, {"a": {"d": "t"}})
+
+
+def test_answers_to_cut_lists_are_checked_and_their_failures_count():
+    def fails_on_two(_query, texts):
+        return [1.0] * (3 if len(texts) == 2 else len(texts))
+
+    reranked = tiny().evaluate(fails_on_two, sizes=(2, 3))
+    assert reranked.by_size[2].failures.by_kind["a bad answer"].count == 1
+    assert reranked.by_size[3].failures.total == 0
+    assert reranked.serving.to_dict()["failure_share"] == 1.0  # the highest, of calls, sizes and loads
+    assert reranked.serving.latency.failures.total == 0

@@ -11,7 +11,8 @@ from itertools import pairwise
 import pytest
 
 from permed_measures.errors import ParamError
-from permed_measures.serving import Failed, Failures, Latency, measure_throughput
+from permed_measures.serving import Failed, Failures, Latency, ServingSummary, measure_throughput
+from permed_measures.serving.summary import is_figure
 from permed_measures.serving.throughput import LoadPlan
 
 
@@ -271,3 +272,13 @@ def test_answers_by_a_rich_terminal(monkeypatch, capsys):
     shown = capsys.readouterr().err
     assert "/s, P95" in shown
     assert "left" in shown
+
+
+def test_the_flat_figures_of_a_load_name_its_lower_bounds_last():
+    load = Simulation(1.0).measure(duration_s=2, arrival_rate=8)
+    figures = ServingSummary(Latency.of([1.0]), loads={1: load, (2, 12.5): load}).to_dict()
+    assert figures["p95_ms_1_threads_at_least"] == figures["p95_ms_2_threads_at_12.5_per_s_at_least"] > 3000
+    assert "p95_ms_1_threads" not in figures
+    assert (figures["offered_qps_1_threads"], figures["qps_1_threads"], figures["failures_1_threads"]) == (8, 1, 12)
+    assert figures["failure_share"] == figures["failure_share_2_threads_at_12.5_per_s"] == 0.75
+    assert all(map(is_figure, figures))

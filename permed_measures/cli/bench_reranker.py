@@ -20,8 +20,8 @@ from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.render.result import Format
 from permed_measures.serving.answers import lines_of, read_recorded
 from permed_measures.serving.calls import TIMEOUT_S, is_factory
-from permed_measures.serving.http import HttpReranker
-from permed_measures.serving.rerank import GIVEN, RerankEvaluator
+from permed_measures.serving.report import RerankReport
+from permed_measures.serving.rerank import GIVEN, HttpReranker, RerankEvaluator
 from permed_measures.serving.summary import Cost
 from permed_measures.serving.throughput import ARRIVALS, Arrivals
 
@@ -220,7 +220,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
             **shared,
         )
         made.append(one)
-    report = evaluator.report(made, revenue_per_query=revenue_per_query)
+    report = RerankReport(evaluator.baseline, tuple(made), evaluator.profile, revenue_per_query=revenue_per_query)
     first = report.rerankers[0]
     if write_calls is not None:
         write_whole(write_calls, lines_of({one.name: one.recorded for one in made}, evaluator.query_ids))

@@ -55,3 +55,10 @@ def counted(number: int, one: str, many: str = "") -> str:
 def queries(number: int) -> str:
     """Write "1 query" or "30 queries"."""
     return counted(number, "query", "queries")
+
+
+def milliseconds(value: float) -> str:
+    """Write about four digits."""
+    size = abs(value)
+    decimals = 0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 4  # noqa: PLR2004  (about four digits)
+    return NONE if value != value else f"{value:,.{decimals}f}"

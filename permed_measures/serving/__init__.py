@@ -4,8 +4,9 @@ Serving figures are no ranking measures: ir_measures counts an absent query as 0
 """
 
 from permed_measures.files.candidates import Candidate
+from permed_measures.inference.independent import percentile_interval
 from permed_measures.serving.calls import Failed, Failure, Failures
-from permed_measures.serving.latency import Latency, measure_latency, percentile_interval
+from permed_measures.serving.latency import Latency, measure_latency
 from permed_measures.serving.log import Fields, Request, RequestLog, read_log
 from permed_measures.serving.report import Reranked, RerankReport
 from permed_measures.serving.rerank import RerankEvaluator

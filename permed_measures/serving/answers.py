@@ -1,7 +1,4 @@
-"""What rerankers answer: the ranking that an answer of any shape means; and all their calls, as a file.
-
-The file has one JSON object a line; reports are made of it again without calling anyone.
-"""
+"""What rerankers answer: the ranking that an answer means; and their calls as a file, to be reported on again."""
 
 from __future__ import annotations
 
@@ -125,12 +122,11 @@ def _check_ids(given: Sequence[Any], ids: Sequence[str]) -> None:
 
 @dataclass
 class Recorded:
-    """All calls of one reranker; a call's place is that of its query."""
+    """All calls of one reranker; a call's place is that of its query, sizes are what lists were cut to."""
 
     warming: list[Call] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     sizes: dict[int, list[Call]] = field(default_factory=dict)
-    """By the number of candidates that lists were cut to."""
     loads: dict[LoadKey, tuple[LoadPlan, list[Call]]] = field(default_factory=dict)
     given_up: bool = False
 

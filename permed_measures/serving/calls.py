@@ -14,19 +14,13 @@ from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError
 
-NOT_STARTED = "NotStarted"
-NOT_FINISHED = "NotFinished"
-NOT_CALLED = "NotCalled"
-BAD_ANSWER = "a bad answer"
-_LONGEST = 300
+NOT_STARTED, NOT_FINISHED, NOT_CALLED, BAD_ANSWER = "NotStarted", "NotFinished", "NotCalled", "a bad answer"
+TIMEOUT_S = 30.0
+_LOOP_END_S, _LONGEST = 2.0, 300
 
 Clock = Callable[[], float]
 """Returns seconds that never run backwards; ``time.perf_counter`` is the default everywhere."""
-Prepare = Callable[[Any], tuple[Any, ...]]
-"""Makes the arguments of a call from an input, before the clock runs."""
-
-TIMEOUT_S = 30.0
-_LOOP_END_S = 2.0
+Prepare = Callable[[Any], tuple[Any, ...]]  # makes the arguments of a call from an input, before the clock runs
 
 
 @dataclass(frozen=True)
@@ -43,10 +37,9 @@ class Caller:
     """Calls a callable and times it, while it is open as a context manager.
 
     What an async callable returns is awaited on one event loop in a thread of its own, from the first call to the last
-    and for all threads that call: a client bound to a loop works, and so does a notebook whose own loop is running. A
-    callable without parameters is a factory: it returns (or awaits) the callable, or a context manager that gives it,
-    async or not, which is entered here and left at the end. A generator is run to its end: its work is part of the
-    call. An async call that has no answer within ``timeout_s`` is cancelled.
+    and for all threads that call: a client bound to a loop works, and so does a notebook whose own loop is running. One
+    without parameters is a factory: it returns the callable, or a context manager that gives it, async or not, entered
+    here and left at the end. A generator is run to its end. An async call has no more than ``timeout_s``.
     """
 
     def __init__(
@@ -242,16 +235,12 @@ class Failures:
         found: dict[str, list[str]] = {}
         for failed in self.each:
             found.setdefault(failed.kind, []).append(failed.message)
-        return {kind: Failure(kind, len(said), one_line(said[0])) for kind, said in found.items()}
+        return {kind: Failure(kind, len(said), _one_line(said[0])) for kind, said in found.items()}
 
     @property
     def total(self) -> int:
         """How many calls failed."""
         return len(self.each)
-
-    def plus(self, kind: str, message: str, count: int = 1) -> Failures:
-        """Return them with some more; the first message stays."""
-        return Failures((*self.each, *[Failed(kind, message)] * count))
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return one record per type."""
@@ -269,7 +258,7 @@ class CallError(Exception):
         self.kind = kind
 
 
-def one_line(message: str) -> str:
+def _one_line(message: str) -> str:
     """Make a message fit for a table: one line, no control characters, not endless."""
     line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(message.split()))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

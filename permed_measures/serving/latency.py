@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from permed_measures.errors import ParamError
-from permed_measures.render.words import NONE
+from permed_measures.inference.independent import percentile_interval
+from permed_measures.render.words import milliseconds
 from permed_measures.serving.calls import TIMEOUT_S, Caller, Clock, Failed, Failures
 from permed_measures.serving.workers import Call, Phase
 
@@ -22,12 +23,9 @@ T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 
 SIZE_BOUNDS = (20, 50, 100, 200)
-LEVEL = 0.95
-RESAMPLES = 10_000
 _PERCENTS = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "mean_ms": 100, "min_ms": 0, "max_ms": 100}
 """Up to which percentile a statistic looks at the samples."""
-AT_LEAST = "_at_least"
-"""What ends the name of a number that is only known to be at least so large."""
+AT_LEAST = "_at_least"  # what ends the name of a number that is only known to be at least so large
 
 
 def _percentile(percent: float) -> cached_property[float]:
@@ -45,14 +43,10 @@ class Latency:
     >>> latency = Latency.of([10, 20, 30, 40])
     >>> latency.p50_ms, latency.mean_ms, latency.max_ms    # between 20 and 30
     (25.0, 25.0, 40.0)
-    >>> late = Latency.of([10, 20, 30], failures=Failures((Failed("NotFinished", "no answer", wait_ms=25),)))
-    >>> late.p50_ms, late.max_ms, sorted(late.bounds)      # 10, 20, at least 25, 30
-    (22.5, 30.0, ['max_ms', 'mean_ms', 'p50_ms', 'p95_ms', 'p99_ms'])
     """
 
     samples_ms: Floats
-    sizes: tuple[int | None, ...] = ()
-    """The size of the input of each sample, or nothing at all."""
+    sizes: tuple[int | None, ...] = ()  # the size of the input of each sample, or nothing at all
     failures: Failures = field(default_factory=Failures)
     warmup_failures: Failures = field(default_factory=Failures)
     seed: int = 0
@@ -148,12 +142,7 @@ class Latency:
         return None if found is None or (len(self.waits_ms) and found[1] > self.waits_ms.min()) else found
 
     def by_size(self, bounds: Sequence[int] = SIZE_BOUNDS) -> dict[str, Latency]:
-        """Return the latency by size of the input, up to each bound, and above the last; groups without calls left out.
-
-        >>> by_size = Latency.of([1, 2, 3], sizes=[20, 21, 500]).by_size((20, 50))
-        >>> {size: latency.p50_ms for size, latency in by_size.items()}
-        {'1 to 20': 1.0, '21 to 50': 2.0, 'over 50': 3.0}
-        """
+        """Return the latency by size of the input, up to each bound, and above the last; without empty groups."""
         limits = sorted(set(bounds))
         groups: dict[int, tuple[list[float], list[Failed]]] = {}
         for size, ms in zip(self.sizes, self.samples_ms.tolist(), strict=False):
@@ -205,43 +194,6 @@ class Latency:
         return numbers
 
 
-def milliseconds(value: float) -> str:
-    """Write about four digits."""
-    size = abs(value)
-    decimals = 0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 4  # noqa: PLR2004  (about four digits)
-    return NONE if math.isnan(value) else f"{value:,.{decimals}f}"
-
-
-def percentile_interval(
-    samples: npt.NDArray[np.float64],
-    percent: float,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    level: float = LEVEL,
-) -> tuple[float, float] | None:
-    """Return the bootstrap interval of a percentile; None for fewer than two samples.
-
-    A resample is never drawn whole. The k-th smallest of n uniform draws follows Beta(k, n - k + 1), and given it the
-    next one is the smallest of the n - k draws above it; the percentile needs these two only. That is the very
-    distribution of the bootstrap, at a cost that does not grow with n.
-    """
-    count = len(samples)
-    if count < 2:  # noqa: PLR2004  (one sample tells nothing about its spread)
-        return None
-    generator = np.random.default_rng(seed)
-    place = (count - 1) * percent / 100
-    below = min(int(place), count - 2)
-    lower = generator.beta(below + 1, count - below, size=resamples)
-    upper = lower + (1 - lower) * generator.beta(1, count - below - 1, size=resamples)
-    ordered = np.sort(samples)
-    low_samples, high_samples = (ordered[np.minimum((u * count).astype(np.int64), count - 1)] for u in (lower, upper))
-    values = low_samples + (place - below) * (high_samples - low_samples)
-    tail = (1 - level) / 2 * 100
-    low, high = np.percentile(values, [tail, 100 - tail])
-    return float(low), float(high)
-
-
 def measure_latency(  # noqa: PLR0913  (the options of one job, all with defaults)
     call: Callable[..., Any],
     inputs: Iterable[T],
@@ -260,11 +212,10 @@ def measure_latency(  # noqa: PLR0913  (the options of one job, all with default
     """Call with every input, ``repeats`` times, one call after the other, and measure the latency.
 
     ``call`` may be async, or a factory (see :class:`~permed_measures.serving.calls.Caller`). The first ``warmup`` calls
-    are extra and not counted. ``size`` gives the size of an input, the number of candidates for instance; ``prepare``
-    makes the arguments of the call from an input, before the clock runs. A call that raises is counted by type, with
-    the first message, and has no latency; it is made again up to ``retries`` times, each time as a call of its own. A
-    call without an end after ``timeout_s`` seconds is given up; after five of these in a row no more are made. Calls
-    run in a thread of their own; with ``timeout_s=None`` in this one, and without a limit.
+    are extra and not counted; ``size`` gives the number of candidates of an input, ``prepare`` the arguments of its
+    call, before the clock runs. A call that raises is counted by type and has no latency; it is made again up to
+    ``retries`` times, each time as a call of its own. One without an end after ``timeout_s`` seconds is given up, after
+    five in a row all. Calls run in a thread of their own; with ``timeout_s=None`` in this one, without a limit.
     """
     values = list(inputs)
     sizes = [None if size is None else size(value) for value in values]

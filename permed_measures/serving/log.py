@@ -35,11 +35,9 @@ _BAD_STATUS = {"error", "failed", "failure", "timeout", "status_code_error"}
 _MAY_FAIL = frozenset((*ERRORS, *STATUSES, "success", "ok"))
 _OTEL_ERROR = "2"
 _BAD_NUMBER = re.compile(r"[4-9]\d\d(\.0*)?$|[1-9]\d{3}")
-"""A status from 400 on."""
 _MOST = 2**53
 _OTLP = ("resourceSpans.scopeSpans.spans", "resource_spans.scope_spans.spans")
 _NO_NAME = re.compile(r'^\d|[\[\]"]')
-"""What a log line of text has, and no name of a column."""
 _AS_JSON = "let the server write one JSON object a line (nginx: log_format … escape=json)"
 
 
@@ -106,11 +104,7 @@ class Fields:
 
 
 def find(record: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (whatever is there)
-    """Return what is at a path, or None.
-
-    >>> find({"a": {"tags": [{"key": "status", "value": "200"}]}}, "a.tags.status")
-    '200'
-    """
+    """Return what is at a path such as ``a.tags.status``, or None."""
     if path in record:
         return record[path]
     at: Any = record
@@ -312,15 +306,12 @@ def read_log(
     fields: Fields | None = None,
     span: str | None = None,
 ) -> RequestLog:
-    """Read a request log.
+    """Read a request log; requests that failed are counted and have no latency.
 
-    A request has a duration (``duration_ms``, ``latency_ms``, ``elapsed_s``, …; the unit is ``_ns``, ``_us``, ``_ms``
-    or ``_s``; nginx's ``request_time``), or a start and an end; optionally a start (``start``, ``timestamp``, …:
-    seconds since 1970, another unit by suffix, or ISO 8601), the number of ``candidates``, of ``tokens``, and an
-    ``error`` or a ``status``. OpenTelemetry spans are read as OTLP writes them (``resourceSpans``, in camel or snake
-    case, or one span alone) and as the SDK's ``to_json`` does, one a line or over several lines; where they have
-    several names, ``span`` says which to read. For other logs, :meth:`Fields.of_file` says which fields to read.
-    Requests that failed are counted and have no latency.
+    A request has a duration (``duration_ms``, ``latency_s``, …, nginx's ``request_time``), or a start and an end;
+    optionally ``start``, ``candidates``, ``tokens``, ``error`` or ``status``. OpenTelemetry spans are read as OTLP and
+    as the SDK's ``to_json`` write them; where they have several names, ``span`` says which to read. For other logs,
+    :meth:`Fields.of_file` says which fields to read.
     """
     source = Source(path)
     chosen = fields or Fields()

@@ -13,7 +13,7 @@ from permed_measures.inference.independent import Estimated, of_mean, of_percent
 from permed_measures.render.document import Cell, Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
-from permed_measures.serving.latency import milliseconds
+from permed_measures.render.words import milliseconds
 from permed_measures.serving.log import Request, RequestLog
 from permed_measures.serving.plots import over_time
 

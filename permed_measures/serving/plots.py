@@ -13,8 +13,7 @@ from permed_measures.serving.latency import Floats, Latency
 _WIDTH, _HEIGHT = 520, 250
 _LEFT, _RIGHT, _TOP, _FLOOR = 46, 504, 44, 210
 _BINS, _POINTS = 32, 400
-_WIDE = 20
-"""When the slowest call takes this many times as long as the fastest, the axis is logarithmic."""
+_WIDE = 20  # when the slowest call takes this many times as long as the fastest, the axis is logarithmic
 
 
 def _across(samples: Floats) -> tuple[Scale, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import ge
 from typing import Any, ClassVar
 
 from permed_measures.evaluate import Evaluation
@@ -13,10 +14,10 @@ from permed_measures.profiles import Profile
 from permed_measures.render.document import Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
 from permed_measures.render.result import Result
-from permed_measures.render.words import NONE, number, percent, queries
+from permed_measures.render.words import NONE, milliseconds, number, percent, queries
 from permed_measures.serving import plots
 from permed_measures.serving.answers import Answers, Recorded
-from permed_measures.serving.latency import Latency, milliseconds
+from permed_measures.serving.latency import Latency
 from permed_measures.serving.summary import Cost, Roi, ServingSummary, roi
 from permed_measures.serving.targets import NOT_MEASURED, Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, LoadKey
@@ -31,7 +32,6 @@ _LOOPS = {
     True: "open loop: calls are due whatever the server does, evenly spaced or at random (Poisson); latency runs from "
     "the time a call was due, so that a stall counts for every call that waited through it (no coordinated omission)",
 }
-"""By whether the loop is open."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +83,6 @@ class Reranked:
     run: Answers
     notes: tuple[str, ...] = ()
     recorded: Recorded = field(default_factory=Recorded)
-    """All calls, as they were."""
 
     @property
     def quality(self) -> dict[str, float]:
@@ -118,7 +117,7 @@ class RerankReport(Result):
     baseline: Evaluation
     rerankers: tuple[Reranked, ...]
     profile: Profile
-    targets: Targets
+    targets: Targets | None = None  # the profile's, where none are given
     revenue_per_query: float | None = None
 
     @property
@@ -128,11 +127,12 @@ class RerankReport(Result):
 
     def verdicts(self, reranked: Reranked) -> list[Verdict]:
         """Judge the targets."""
-        return self.targets.check(reranked.numbers)
+        return (self.targets or Targets.of_profile(self.profile)).check(reranked.numbers)
 
     def worth(self, reranked: Reranked) -> Worth:
         """Judge the improvement of the main measure over the list without reranking."""
-        return self.targets.worth(self.main, self.baseline[self.main], reranked.quality[self.main])
+        worth_it = Targets().worth_it if self.targets is None else self.targets.worth_it
+        return Worth(self.main, self.baseline[self.main], reranked.quality[self.main], worth_it)
 
     def roi(self, reranked: Reranked) -> Roi | None:
         """Return the return on investment, where cost, queries a day and revenue are known."""
@@ -152,11 +152,7 @@ class RerankReport(Result):
 
     @property
     def pareto(self) -> dict[str, bool]:
-        """Which rerankers are on the Pareto front: none is at least as good, fast and cheap, and better in one.
-
-        Good is the main measure, fast P95, cheap dollars a query (where all costs are known). No reranking at all
-        competes too: it is as fast and cheap as can be.
-        """
+        """Which rerankers no other one, nor doing without, dominates: by main measure, P95 and, where known, cost."""
         priced = all(reranked.serving.cost is not None for reranked in self.rerankers)
         points = {self.NO_RERANKING: (self.baseline[self.main], 0.0, 0.0)}
         for reranked in self.rerankers:
@@ -164,11 +160,8 @@ class RerankReport(Result):
             if "p95_ms" in numbers:
                 usd = numbers["usd_per_query"] if priced else 0.0
                 points[reranked.name] = (numbers[self.main], -numbers["p95_ms"], -usd)
-        return {
-            reranked.name: reranked.name in points
-            and not any(_dominates(other, points[reranked.name]) for other in points.values())
-            for reranked in self.rerankers
-        }
+        beaten = {n for n, p in points.items() if any(o != p and all(map(ge, o, p)) for o in points.values())}
+        return {reranked.name: reranked.name in points.keys() - beaten for reranked in self.rerankers}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -255,10 +248,6 @@ class RerankReport(Result):
         between = () if gain is None else gain.roi_interval
         shown += [percent(None if gain is None else gain.roi), " to ".join(map(percent, between)) if between else NONE]
         return [reranked.name, *shown]
-
-
-def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
 def _parts(summary: ServingSummary) -> dict[str, Any]:

@@ -1,12 +1,16 @@
-"""Run rerankers over queries with candidates: quality, latency and cost side by side."""
+"""Run rerankers over queries with candidates: quality, latency and cost side by side; with one behind a URL."""
 
 from __future__ import annotations
 
+import http.client
+import json
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import evaluate
@@ -27,6 +31,11 @@ from permed_measures.serving.workers import GIVE_UP, Phase
 
 Reranker = Callable[..., Any]
 GIVEN = ("text", "records")
+_CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
+    "http": http.client.HTTPConnection,
+    "https": http.client.HTTPSConnection,
+}
+_OK = 200
 
 
 def _fresh(value: tuple[str, list[Any]]) -> tuple[str, list[Any]]:
@@ -80,8 +89,7 @@ class RerankEvaluator:
         )
         self.notes = [f"{counted(count)} {what}" for count, what in left_out if count]
         listed = {query_id: [c.doc_id for c in self.candidates[query_id]] for query_id in self.query_ids}
-        self.baseline = evaluate(self.qrels, listed, profile=self.profile)
-        """The candidates in their own order."""
+        self.baseline = evaluate(self.qrels, listed, profile=self.profile)  # the candidates in their own order
 
     @property
     def documents_per_query(self) -> float:
@@ -105,14 +113,7 @@ class RerankEvaluator:
             self.evaluate(reranker, name=name, cost=(costs or {}).get(name), **options)
             for name, reranker in rerankers.items()
         ]
-        return self.report(made, targets=targets, revenue_per_query=revenue_per_query)
-
-    def report(
-        self, made: Sequence[Reranked], *, targets: Targets | None = None, revenue_per_query: float | None = None
-    ) -> RerankReport:
-        """Put rerankers side by side."""
-        chosen = Targets.of_profile(self.profile) if targets is None else targets
-        return RerankReport(self.baseline, tuple(made), self.profile, chosen, revenue_per_query)
+        return RerankReport(self.baseline, tuple(made), self.profile, targets, revenue_per_query)
 
     def evaluate(
         self,
@@ -150,10 +151,9 @@ class RerankEvaluator:
     ) -> Recorded:
         """Make all calls of a reranker, on one event loop, and return them as they were.
 
-        Every query is asked ``repeats`` times; a call that failed is made again up to ``retries`` times, each time as a
-        call of its own. ``timeout_s`` limits every call of every phase (None: no limit). ``sizes`` also measures the
-        latency with the candidates cut to the first 20, 50, …; ``threads`` also measures throughput, see
-        :func:`~permed_measures.serving.measure_throughput`. When five calls in a row have no end, no more are made.
+        Every query is asked ``repeats`` times, after a failure up to ``retries`` times more, each a call of its own.
+        ``timeout_s`` limits every call of every phase. ``sizes`` also measures with the candidates cut to the first 20,
+        50, …; ``threads`` throughput, see :func:`~permed_measures.serving.measure_throughput`.
         """
         kept = Recorded()
         cut = {size: self._places_of(size) for size in sizes}
@@ -161,17 +161,19 @@ class RerankEvaluator:
         plans = load_plans(threads, arrival_rate, duration_s=duration_s, arrivals=arrivals) if wants_load else {}
         inputs = [self._input(query_id) for query_id in self.query_ids]
         with Caller(reranker, clock, _fresh, timeout_s) as caller:
-            phase = Phase(caller, inputs, clock, sleep, progress, name, self._read)
+            phase = Phase(caller, inputs, clock, sleep, progress, name, self._reader(range(len(inputs))))
             kept.warming, kept.calls, kept.given_up = phase.rounds(warmup=warmup, repeats=repeats, retries=retries)
             if kept.given_up:
                 return kept
             for size, places in cut.items():
                 values = [self._input(self.query_ids[place], size) for place in places]
-                part = replace(phase, values=values, label=f"{name}, {size} candidates", read=None)
+                part = replace(
+                    phase, values=values, label=f"{name}, {size} candidates", read=self._reader(places, size)
+                )
                 _, calls, _ = part.rounds(warmup=warmup, repeats=repeats)
                 kept.sizes[size] = [call._replace(place=places[call.place], answer=None) for call in calls]
-            checked = replace(phase, read=lambda place, answer: self._read(place, answer) and None)
-            kept.loads = {key: (plan, calls_under_load(checked, plan, seed)) for key, plan in plans.items()}
+            for key, plan in plans.items():
+                kept.loads[key] = plan, [call._replace(answer=None) for call in calls_under_load(phase, plan, seed)]
         return kept
 
     def reranked(
@@ -230,12 +232,17 @@ class RerankEvaluator:
         given: list[Any] = [c.record for c in listed] if self.given == "records" else [c.text for c in listed]
         return self.queries[query_id], given
 
-    def _read(self, place: int, answer: Any) -> Answer:  # noqa: ANN401  (whatever a reranker answers)
-        query_id = self.query_ids[place]
-        try:
-            return Answer(read_answer(answer, self.candidates[query_id]), looks_like_places(answer))
-        except InputError as error:
-            raise CallError(BAD_ANSWER, f"query {query_id!r}: {error}") from None
+    def _reader(self, places: Sequence[int], size: int | None = None) -> Callable[[int, Any], Answer]:
+        """Return what reads the answers to lists of candidates, cut to ``size``."""
+
+        def read(place: int, answer: Any) -> Answer:  # noqa: ANN401  (whatever a reranker answers)
+            query_id = self.query_ids[places[place]]
+            try:
+                return Answer(read_answer(answer, self.candidates[query_id][:size]), looks_like_places(answer))
+            except InputError as error:
+                raise CallError(BAD_ANSWER, f"query {query_id!r}: {error}") from None
+
+        return read
 
     def _places_of(self, size: int) -> list[int]:
         """Return the places of the queries that have so many candidates."""
@@ -256,3 +263,68 @@ class RerankEvaluator:
             if without is not None:
                 msg = f"candidates, query {query_id!r}, document {without.doc_id!r}: no text to give to the reranker"
                 raise InputError(msg)
+
+
+class HttpReranker:
+    """Posts a query and its texts to a URL, by the common rerank API: query, documents, top_n → index, relevance_score.
+
+    Connections are kept open, until it is left as a context manager; ``headers`` are for keys. Redirects are not
+    followed, and no proxy is used: what is timed is the server.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        model: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        self._parts = urlsplit(url)
+        if self._parts.scheme not in _CONNECTIONS or not self._parts.hostname:
+            raise ParamError(f"{url!r} is not a URL such as http://localhost:8080/rerank")
+        self._model, self._timeout_s = model, timeout_s
+        self._headers = {"Content-Type": "application/json", **(headers or {})}
+        self._left = False
+        self._idle: deque[http.client.HTTPConnection] = deque()
+
+    def __enter__(self) -> HttpReranker:  # noqa: PYI034  (typing.Self came with Python 3.11)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def __call__(self, query: str, texts: Sequence[str]) -> Any:  # noqa: ANN401  (whatever the server answers)
+        """Return the answer, whatever it is; anything but a status 200 raises."""
+        body = {"query": query, "documents": list(texts), "top_n": len(texts)}
+        sent = json.dumps(body | ({} if self._model is None else {"model": self._model})).encode()
+        try:
+            kept = self._idle.pop()
+        except IndexError:
+            return self._posted(sent)
+        try:
+            return self._posted(sent, kept)
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):  # it was idle for long
+            return self._posted(sent)
+
+    def _posted(self, sent: bytes, kept: http.client.HTTPConnection | None = None) -> Any:  # noqa: ANN401  (as above)
+        parts, made = self._parts, _CONNECTIONS[self._parts.scheme]
+        connection = kept or made(parts.hostname or "", parts.port, timeout=self._timeout_s)
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        try:
+            connection.request("POST", target, sent, self._headers)
+            response = connection.getresponse()
+            content = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close or self._left:
+            connection.close()
+        else:
+            self._idle.append(connection)
+        if response.status != _OK:
+            kind = f"HTTP {response.status}"
+            raise CallError(kind, content.decode(errors="replace") or kind)
+        return json.loads(content)

@@ -11,15 +11,14 @@ from typing import Any
 from permed_measures.errors import ParamError
 from permed_measures.render.document import Cell, Document, Lines, Section, Table
 from permed_measures.render.result import Result
-from permed_measures.serving.latency import Latency
+from permed_measures.serving.latency import AT_LEAST, Latency
 from permed_measures.serving.throughput import Load, LoadKey
 
-_MILLION = 1_000_000
 _FIGURES = re.compile(
-    r"(\w+_ms(_at_least)?|qps|offered_qps|failures|failure_share)(_\d+_threads(_at_[\d.e+-]+_per_s)?)?"
+    r"(\w+_ms|qps|offered_qps|failures|failure_share)(_\d+_threads(_at_[\d.e+-]+_per_s)?)?(_at_least)?"
     r"|usd_per_\w+|tokens_per_query|queries_per_day|calls|censored"
 )
-_OF_LOADS = ("qps", "offered_qps", "failures", "failure_share", "p95_ms", "p95_ms_at_least")
+_OF_LOADS = ("qps", "offered_qps", "failures", "failure_share", "p95_ms")
 """Under these names with a suffix, ``qps_4_threads`` or, one of several rates, ``qps_4_threads_at_20_per_s``."""
 
 
@@ -54,7 +53,7 @@ class Cost:
     @property
     def usd_per_query(self) -> float:
         """Dollars a query."""
-        return self.tokens * self.usd_per_million_tokens / _MILLION
+        return self.tokens * self.usd_per_million_tokens / 1_000_000
 
     @property
     def usd_per_million_queries(self) -> float:
@@ -81,8 +80,7 @@ class Roi:
     improvement: float
     revenue_increase_usd_per_day: float
     cost_usd_per_day: float
-    roi: float | None
-    """None where it costs nothing."""
+    roi: float | None  # none where it costs nothing
     improvement_interval: tuple[float, ...] = ()
     """95%, from that of the measure's difference; empty where it is not known."""
     roi_interval: tuple[float, ...] = ()
@@ -142,25 +140,15 @@ def _at_least_zero(name: str, value: float) -> float:
 
 
 def is_figure(name: str) -> bool:
-    """Whether a :class:`ServingSummary` has numbers under such a name.
-
-    >>> is_figure("p95_ms"), is_figure("qps_4_threads_at_2.5_per_s"), is_figure("nDCG@10")
-    (True, True, False)
-    """
+    """Whether a :class:`ServingSummary` has numbers under such a name."""
     return _FIGURES.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ServingSummary(Result):
-    """What is known about how a system serves: the same names in JSON, in targets and in ``permed-measures gate``.
+    """What is known about how a system serves: the same names in JSON, in targets and in ``permed-measures gate``."""
 
-    >>> summary = ServingSummary(Latency.of([10, 20, 30]), cost=Cost(0.025, 800, 50))
-    >>> {name: summary.to_dict()[name] for name in ("p50_ms", "max_ms", "usd_per_query")}
-    {'p50_ms': 20.0, 'max_ms': 30.0, 'usd_per_query': 0.001}
-    """
-
-    latency: Latency
-    """Of calls one after the other, or of a log; the latency under load is in ``loads``."""
+    latency: Latency  # of calls one after the other, or of a log; the latency under load is in ``loads``
     cost: Cost | None = None
     loads: Mapping[LoadKey, Load] = field(default_factory=dict)
     """Measured throughput, by number of threads, or by (threads, rate)."""
@@ -183,6 +171,8 @@ class ServingSummary(Result):
             of = f"_{key}_threads" if isinstance(key, int) else f"_{key[0]}_threads_at_{key[1]:g}_per_s"
             found = load.to_dict()
             of_loads |= {name + of: found[name] for name in _OF_LOADS if name in found}
+            if f"p95_ms{AT_LEAST}" in found:
+                of_loads[f"p95_ms{of}{AT_LEAST}"] = found[f"p95_ms{AT_LEAST}"]
             shares.append(found.get("failure_share", 0.0))
         if shares:
             numbers["failure_share"] = max(numbers.get("failure_share", 0.0), *shares)

@@ -18,8 +18,7 @@ T = TypeVar("T")
 
 Arrivals = Literal["even", "poisson"]
 ARRIVALS: tuple[Arrivals, ...] = get_args(Arrivals)
-LoadKey = int | tuple[int, float]
-"""Threads; or threads and arrivals a second, where several rates are measured."""
+LoadKey = int | tuple[int, float]  # threads; or threads and arrivals a second, where several rates are measured
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,8 @@ class LoadPlan:
     max_calls: int | None = None
 
     def __post_init__(self) -> None:
-        for name, whole in (("threads", self.threads), ("max_calls", self.max_calls)):
-            if whole is not None:
-                at_least(name, whole, 1)
+        at_least("threads", self.threads, 1)
+        at_least("max_calls", 1 if self.max_calls is None else self.max_calls, 1)
         for name, low in (("duration_s", "> 0"), ("arrival_rate", "> 0"), ("drain_s", ">= 0")):
             number = getattr(self, name)
             if number is not None and not (0 < number < math.inf or (number == 0 and low == ">= 0")):
@@ -61,17 +59,16 @@ class LoadPlan:
 class Load:
     """What one load gave: ``elapsed_s`` is the time to the end of the last call, or until it was given up.
 
-    Latency runs from the start of each call in a closed loop, from its arrival in an open one, waiting included.
+    Latency runs from the start of each call in a closed loop, where there is no arrival rate; in an open one, where
+    calls arrive for ``duration_s``, from its arrival, waiting included.
     """
 
     threads: int
     elapsed_s: float
     latency: Latency
     arrival_rate: float | None = None
-    """Arrivals a second; None in a closed loop."""
     arrivals: Arrivals = "even"
     duration_s: float | None = None
-    """For how long calls arrived, in an open loop."""
 
     @property
     def qps(self) -> float:
@@ -137,13 +134,12 @@ def measure_throughput(  # noqa: PLR0913  (the options of one job, all with defa
     """Call from n threads at once, over and over; return the load by number of threads, or by (threads, rate).
 
     Without ``arrival_rate`` the loop is closed: a thread calls again as soon as it has its answer, for ``duration_s``
-    seconds. This tells the capacity, but a server that stalls is then asked less, and most of the wait of its users is
-    never seen (coordinated omission). With ``arrival_rate`` calls are due whatever the server does, evenly apart or
-    with ``arrivals="poisson"`` at random, and the latency runs from the time a call was due. None is started later than
-    ``drain_s`` seconds (as long again, unless told) after the last arrival: those count as NotStarted. A call without
-    an answer after ``timeout_s`` seconds counts as NotFinished. Both are failures, and censored: see
-    :class:`~permed_measures.serving.Latency`. ``call`` may be async: its calls then run at once on one event loop. One
-    that computes in Python gains nothing from threads: Python runs one at a time.
+    seconds: the capacity, but of a server that stalls most of the wait of its users is never seen (coordinated
+    omission). With it calls are due whatever the server does, evenly apart or at random (``arrivals="poisson"``), and
+    latency runs from that time. None is started later than ``drain_s`` seconds (as long again, unless told) after the
+    last arrival: NotStarted. One without an answer after ``timeout_s`` seconds is NotFinished. Both are failures, and
+    censored (:class:`~permed_measures.serving.Latency`). Calls of an async callable run at once on one event loop; one
+    that computes in Python gains nothing from threads.
     """
     values = list(inputs)
     shared = {"duration_s": duration_s, "arrivals": arrivals, "drain_s": drain_s, "max_calls": max_calls}

@@ -17,8 +17,7 @@ from permed_measures.errors import ParamError
 from permed_measures.render.progress import progress as bar
 from permed_measures.serving.calls import NOT_CALLED, NOT_FINISHED, Caller, Clock, Timed, kind_of
 
-GIVE_UP = 5
-"""So many calls in a row without an end, and no more are made."""
+GIVE_UP = 5  # so many calls in a row without an end, and no more are made
 _GRACE_S = 1.0
 _PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _SHOWN_S = 0.5
@@ -156,13 +155,12 @@ class _Workers:
 
     def __init__(self, phase: Phase, turns: Turns, step: Callable[[str, float], None]) -> None:
         self._phase, self._turns, self._step = phase, turns, step
-        self._lock, self._over = threading.Lock(), threading.Event()
+        self._lock, self._over, self._stopped = threading.Lock(), threading.Event(), False
         self._slots: list[_Slot] = []
-        self._raised: BaseException | None = None
         self._calls: list[Call] = []
+        self._raised: BaseException | None = None
         timeout_s = phase.caller.timeout_s  # an async call is cancelled on its loop, unless that is blocked
         self._limit_s = math.inf if timeout_s is None else timeout_s + _GRACE_S * phase.caller.is_async
-        self._stopped = False
         self._begun = self._shown = time.monotonic()
         self._start = phase.clock()
 
