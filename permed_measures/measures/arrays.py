@@ -13,7 +13,7 @@ from math import inf, log, nan
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.numbers import as_float
-from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings
+from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
@@ -153,6 +153,31 @@ def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401
     places = np.empty(len(rows))
     places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
     return places
+
+
+def within(columns: Columns, depth: int | None) -> Columns:
+    """Return the rows of the documents down to a depth alone; all of them where numpy is not loaded."""
+    if depth is None or not numpy_is_worth_it(len(columns.grades)):
+        return columns
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    num_ret, _, num_judged, ranks, grades, places = map(np.asarray, columns)
+    kept = np.flatnonzero(ranks <= depth)
+    num_hits = np.bincount(np.repeat(np.arange(len(num_ret)), num_judged)[kept], minlength=len(num_ret))
+    return Columns(num_ret, num_hits, num_hits, ranks[kept], grades[kept], places[kept])
+
+
+def best_grades(columns: Columns) -> list[float] | None:
+    """Return the best grade of each query, minus infinity where nothing is judged; None where numpy is not loaded."""
+    if not numpy_is_worth_it(len(columns.grades)):
+        return None
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    _, _, num_judged, _, grades, places = map(np.asarray, columns)
+    best = np.full(len(num_judged), -inf)
+    best[num_judged > 0] = grades[places == 1.0]
+    found: list[float] = best.tolist()
+    return found
 
 
 class ArrayTable:
