@@ -71,20 +71,16 @@ class _Invocation:
         depths = [call.depth for call in calls]
         self._depth = None if None in depths else max(d for d in depths if d is not None)
         self._zero = all(call.zero_without_hits for call in calls)
-        answers = self._handed(given)
-        if answers is None:
-            places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
-            order = [-1] * len(rankings)
-            for query, known in self._known(rankings):
-                order[query] = places.setdefault(known, len(places))
-            answers = list(self._ask(list(places)))
-        else:
-            order = list(range(len(answers)))
         names = [call.answer or call.name for call in calls]
         none = dict.fromkeys(names, 0.0)
-        answers = [*(answer or none for answer in answers), none]
-        rows = map(itemgetter(*names), answers)
-        distinct = [list(rows)] if len(names) == 1 else zip(*rows, strict=True)
+        known = self._handed(given)
+        if known is not None:
+            return _picked(names, [answer or none for answer in known])
+        places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
+        order = [-1] * len(rankings)
+        for query, seen in self._known(rankings):
+            order[query] = places.setdefault(seen, len(places))
+        distinct = _picked(names, [*self._ask(list(places)), none])
         return [list(map(column.__getitem__, order)) for column in distinct]
 
     def _handed(self, given: Given | None) -> list[dict[str, float]] | None:
@@ -136,6 +132,12 @@ class _Invocation:
         level = 1 if threshold else self._level()
         names = sorted({call.name for call in calls})
         return _answers(known, made, lambda qrels: _evaluator(qrels, names, level))
+
+
+def _picked(names: Sequence[str], answers: Sequence[Mapping[str, float]]) -> list[list[float]]:
+    """Return the answers under each name."""
+    rows = map(itemgetter(*names), answers)
+    return [list(rows)] if len(names) == 1 else list(map(list, zip(*rows, strict=True)))
 
 
 def _sliced(columns: Columns, depth: int | None, *, zero: bool) -> Iterator[tuple[int, int, list[float], list[float]]]:
@@ -257,7 +259,7 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         total = sum(map(sum, numbers)) if highest < 0 else 0  # no text; two infinities make NaN too
         if not all(map(str.isascii, texts)):
             "".join(texts).encode()
-    except (TypeError, UnicodeEncodeError):
+    except (TypeError, ArithmeticError, UnicodeEncodeError):
         return False
     if any(map(contains, texts, repeat("\0"))) or any(map(contains, [dicts, *dicts.values()], repeat(""))):
         return False

@@ -94,7 +94,8 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
     )
     if bounds[0] is not None:
         ranks[ranks > bounds[0]] = inf
-    by_rank = np.lexsort((ranks, row_query))
+    last = num_ret.max(initial=0) + 1.0
+    by_rank = np.argsort(row_query * (last + 1.0) + np.minimum(ranks, last))  # those without a rank in any order
     ranks, grades = ranks[by_rank], grades[by_rank]
     num_hits = np.bincount(row_query[ranks < inf], minlength=len(lists))
     return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
@@ -149,7 +150,9 @@ def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401
     """Return the place of each row in the order of descending worth within its query."""
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
-    rows = np.lexsort((-worth, row_query))
+    span = float(np.ptp(worth)) + 1.0 if len(worth) else 1.0
+    whole = span * (len(num_judged) + 1) < _EXACT and bool((worth == np.floor(worth)).all())
+    rows = np.argsort(row_query * span - worth) if whole else np.lexsort((-worth, row_query))  # the first is faster
     places = np.empty(len(rows))
     places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
     return places
