@@ -127,10 +127,10 @@ def size(shape: tuple[int, int, int], must: tuple, rounds: int, *, three: tuple 
 
 
 def through_ir_measures(rounds: int) -> None:
-    qrels, run = make(1000, 100, 20, shuffled=False)
+    qrels, run = make(1000, 1000, 50, shuffled=False)
     standard = [AP, nDCG @ 10, P @ 1, RR]
     row(
-        "ir_measures.calc_aggregate, 1,000 x 100: ours and standard / standard alone",
+        "ir_measures.calc_aggregate, 1,000 x 1,000: ours and standard / standard alone",
         lambda: ir_measures.calc_aggregate(standard, qrels, run),
         lambda: ir_measures.calc_aggregate([*standard, *THREE], qrels, run),
         rounds,

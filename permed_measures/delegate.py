@@ -13,13 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate, chain, repeat
-from operator import itemgetter
+from operator import contains, itemgetter
 from typing import Any
 
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError
 from permed_measures.measures import declared
+from permed_measures.measures.arrays import within
 from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
 from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
@@ -70,20 +71,16 @@ class _Invocation:
         depths = [call.depth for call in calls]
         self._depth = None if None in depths else max(d for d in depths if d is not None)
         self._zero = all(call.zero_without_hits for call in calls)
-        answers = self._handed(given)
-        if answers is None:
-            places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
-            order = [-1] * len(rankings)
-            for query, known in self._known(rankings):
-                order[query] = places.setdefault(known, len(places))
-            answers = list(self._ask(list(places)))
-        else:
-            order = list(range(len(answers)))
         names = [call.answer or call.name for call in calls]
         none = dict.fromkeys(names, 0.0)
-        answers = [*(answer or none for answer in answers), none]
-        rows = map(itemgetter(*names), answers)
-        distinct = [list(rows)] if len(names) == 1 else zip(*rows, strict=True)
+        known = self._handed(given)
+        if known is not None:
+            return _picked(names, [answer or none for answer in known])
+        places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
+        order = [-1] * len(rankings)
+        for query, seen in self._known(rankings):
+            order[query] = places.setdefault(seen, len(places))
+        distinct = _picked(names, [*self._ask(list(places)), none])
         return [list(map(column.__getitem__, order)) for column in distinct]
 
     def _handed(self, given: Given | None) -> list[dict[str, float]] | None:
@@ -115,7 +112,9 @@ class _Invocation:
     def _rows(self, rankings: Rankings) -> Iterator[tuple[int, int, list[float], list[float]]]:
         """Yield number, length, ranks within the depth, and the grades of these and then of all others."""
         if rankings.columns is not None and self.gains is None and not self.judged_only:
-            yield from _sliced(rankings.columns, self._depth, zero=self._zero)
+            needs_missed = any(call.needs_missed for call in self.calls.values())
+            columns = rankings.columns if needs_missed or not self._zero else within(rankings.columns, self._depth)
+            yield from _sliced(columns, self._depth, zero=self._zero)
             return
         for query, view in enumerate(rankings.views):
             ranking = view if self.gains is None else view.mapped(self.gains)
@@ -133,6 +132,12 @@ class _Invocation:
         level = 1 if threshold else self._level()
         names = sorted({call.name for call in calls})
         return _answers(known, made, lambda qrels: _evaluator(qrels, names, level))
+
+
+def _picked(names: Sequence[str], answers: Sequence[Mapping[str, float]]) -> list[list[float]]:
+    """Return the answers under each name."""
+    rows = map(itemgetter(*names), answers)
+    return [list(rows)] if len(names) == 1 else list(map(list, zip(*rows, strict=True)))
 
 
 def _sliced(columns: Columns, depth: int | None, *, zero: bool) -> Iterator[tuple[int, int, list[float], list[float]]]:
@@ -248,18 +253,21 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         return bool(part.handed(dicts, highest))
     if not isinstance(dicts, dict) or set(map(type, dicts.values())) != {dict} or not all(dicts.values()):
         return False
-    numbers = list(chain.from_iterable(map(dict.values, dicts.values())))
+    numbers = map(dict.values, dicts.values())
     try:
-        text = "".join(chain(dicts, chain.from_iterable(dicts.values())))
-        text.encode()
-    except (TypeError, UnicodeEncodeError):
+        texts = ["".join(dicts), *map("".join, dicts.values())]
+        total = sum(map(sum, numbers)) if highest < 0 else 0  # no text; two infinities make NaN too
+        if not all(map(str.isascii, texts)):
+            "".join(texts).encode()
+    except (TypeError, ArithmeticError, UnicodeEncodeError):
         return False
-    if "\0" in text or "" in dicts or any(map(dict.__contains__, dicts.values(), repeat(""))):
+    if any(map(contains, texts, repeat("\0"))) or any(map(contains, [dicts, *dicts.values()], repeat(""))):
         return False
     if highest < 0:
-        return set(map(type, numbers)) == {float} and not math.isnan(sum(numbers))  # two infinities may make one too
-    whole = set(map(type, numbers)) == {int} and max(map(abs, set(numbers))) <= highest
-    return whole and (min(set(numbers)) >= 0 or min(map(max, map(dict.values, dicts.values()))) >= 0)
+        return type(total) is float and not math.isnan(total)
+    grades = list(chain.from_iterable(numbers))
+    whole = set(map(type, grades)) == {int} and max(map(abs, set(grades))) <= highest
+    return whole and (min(set(grades)) >= 0 or min(map(max, map(dict.values, dicts.values()))) >= 0)
 
 
 def delegate(

@@ -26,7 +26,7 @@ from permed_measures.inputs import (
     rankings_of,
 )
 from permed_measures.measures import declared, parse_all
-from permed_measures.measures.arrays import ArrayTable, values
+from permed_measures.measures.arrays import ArrayTable, best_grades, values
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
@@ -237,7 +237,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         means=means,
         labels=chosen,
         notes=[
-            *_notes(judged, returned, plan, rankings.counts, query_sets, rel=rel, profile=known_profile),
+            *_notes(judged, returned, plan, rankings, query_sets, rel=rel, profile=known_profile),
             *getattr(returned, "notes", ()),
         ],
         columns=by_measure,
@@ -349,18 +349,19 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
     qrels: Qrels,
     run: Returned,
     plan: Plan,
-    counts: Counts,
+    rankings: Rankings,
     query_sets: Mapping[Measure, str],
     *,
     rel: float | None,
     profile: Profile | None,
 ) -> list[str]:
     lowest = 1 if rel is None else rel
+    counts = rankings.counts
     single, double = counts.tied, counts.tied_exactly
     return Basis(
         only_run=Queries.of(run.keys() - qrels.keys()),
         missing=Queries.of(qrels.keys() - run.keys()),
-        nothing_relevant=Queries.of(_without(qrels, {grade for grade in distinct_grades(qrels) if grade >= lowest})),
+        nothing_relevant=Queries.of(_nothing_relevant(qrels, rankings, lowest)),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
@@ -377,7 +378,10 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
     ).notes()
 
 
-def _without(qrels: Qrels, grades: set[float]) -> Iterator[str]:
-    """Yield the queries without a document of such a grade."""
-    judged = map(methodcaller("values"), qrels.values())
-    return compress(qrels, map(grades.isdisjoint, judged))
+def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterable[str]:
+    """Return the queries without a relevant document."""
+    best = None if rankings.columns is None or len(rankings) < len(qrels) else best_grades(rankings.columns)
+    if best is not None:  # the queries of the qrels are ranked first
+        return [query_id for query_id, grade in zip(qrels, best, strict=False) if grade < lowest]
+    relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
+    return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))
