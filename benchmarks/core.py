@@ -1,9 +1,11 @@
-"""evaluate() beside pytrec_eval, ranx and ir_measures on the same dicts: ratios from one interleaved run.
+"""evaluate(), the drop-in and ir_measures beside pytrec_eval on the same dicts: ratios from one interleaved run.
 
     python benchmarks/core.py [--rounds 5] [--quick]
 
-Dicts are made the way a reader makes them, line by line; the seed is fixed. Every round times every contender once, one
-after the other, so that a busy moment of the machine hits all of them; the fastest round of each counts.
+Every row is computed with the compiled part and without it. Dicts are made the way a reader makes them, line by line,
+in ranked and in random order; the seed is fixed. Every round calls each contender of a row once, one after the other,
+so that a busy moment of the machine hits all of them; the fastest round of each counts, in processor time. A ratio is
+theirs / ours: above 1 we are faster.
 """
 
 from __future__ import annotations
@@ -11,19 +13,30 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import resource
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import ir_measures
 import pytrec_eval
-from ir_measures import P, nDCG
+from ir_measures import AP, RR, Bpref, P, R, Rprec, Success, nDCG
 
-from permed_measures import GWAP, Coverage, evaluate
+import permed_measures.ranking as ranking_module
+from permed_measures import GWAP, Coverage, RelevanceEvaluator, evaluate
 
-OURS = [GWAP @ 10, nDCG(dcg="exp-log2") @ 10, P @ 1, Coverage @ 10]
-THEIRS = {"map_cut_10", "ndcg_cut_10", "P_1", "success_10"}
-RANX = ["map@10", "ndcg@10", "precision@1", "hit_rate@10"]
+THREE = [GWAP @ 10, nDCG(dcg="exp-log2") @ 10, Coverage @ 10]
+FOUR = [*THREE, P @ 1]
+FOUR_NAMES = {"map_cut_10", "ndcg_cut_10", "P_1", "success_10"}
+STANDARD = [AP, nDCG, R @ 1000, RR, Bpref, Rprec]
+STANDARD_NAMES = {"map", "ndcg", "recall_1000", "recip_rank", "bpref", "Rprec"}
+CUTOFFS = (1, 3, 5, 10, 20, 100, 1000)
+FAMILIES = [measure @ cutoff for measure in (nDCG, AP, R, P, Success) for cutoff in CUTOFFS]
+FAMILY_NAMES = {f"{name}.{','.join(map(str, CUTOFFS))}" for name in ("ndcg_cut", "map_cut", "recall", "P", "success")}
+PART = ranking_module.COLUMNS
+WAYS = {"compiled": PART, "plain": None} if PART is not None else {"plain": None}
 
 
 def make(num_queries: int, depth: int, judged: int, *, shuffled: bool) -> tuple[dict, dict]:
@@ -48,123 +61,144 @@ def make(num_queries: int, depth: int, judged: int, *, shuffled: bool) -> tuple[
     return qrels, run
 
 
-def fastest(contenders: dict, rounds: int) -> dict[str, float]:
+def fastest(contenders: dict, rounds: int, clock=time.process_time) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, call in contenders.items():
-            start = time.perf_counter()
+            start = clock()
             call()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(clock() - start)
     return {name: min(measured) for name, measured in times.items()}
 
 
-def report(title: str, times: dict[str, float], wanted: dict[str, float]) -> None:
-    ours = times["evaluate()"]
-    print(f"\n{title}")
-    for name, seconds in times.items():
-        want = f"   (wanted: at least {wanted[name]:g}x)" if name in wanted else ""
-        print(f"  {name:<44} {seconds * 1000:>9.1f} ms   {seconds / ours:>7.2f} x evaluate(){want}")
+def row(title: str, theirs, ours, rounds: int, must: dict[str, float]) -> None:
+    """Time one row: ``theirs`` once per round, ``ours`` once in each way."""
+
+    def in_way(part):
+        def call() -> None:
+            ranking_module.COLUMNS = part
+            ours()
+
+        return call
+
+    times = fastest({"theirs": theirs, **{way: in_way(part) for way, part in WAYS.items()}}, rounds)
+    found = {way: times["theirs"] / times[way] for way in WAYS}
+    shown = "   ".join(f"{way} {ratio:6.2f}x (must {must[way]:g})" for way, ratio in found.items())
+    print(f"{title:<74} {times['theirs'] * 1000:>8.1f} ms   {shown}", flush=True)
 
 
-def small(qrels: dict, run: dict, title: str, rounds: int, *, ranx: bool) -> None:
-    kernels_only = [measure for measure in OURS if measure != P @ 1]
-    contenders = {
-        "evaluate()": lambda: evaluate(qrels, run, OURS),
-        "pytrec_eval": lambda: pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run),
-    }
-    if ranx:
-        contenders["ranx, with building Qrels and Run"] = with_ranx(qrels, run)
-    wanted = {"pytrec_eval": 5, "ranx, with building Qrels and Run": 15}
-    report(title, fastest(contenders, rounds), wanted)
-    contenders = {
-        "evaluate()": lambda: evaluate(qrels, run, kernels_only),
-        "ir_measures.calc, our three measures": lambda: ir_measures.calc(kernels_only, qrels, run),
-    }
-    report("the same, our measures alone, through ir_measures (wanted: at most 2x)", fastest(contenders, rounds), {})
+def by_evaluate(qrels: dict, run: dict, measures: list):
+    return lambda: evaluate(qrels, run, measures)
 
 
-def with_ranx(qrels: dict, run: dict):
-    import ranx
-
-    def call() -> None:
-        ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), RANX)
-
-    call()  # compiled once, outside the clock
-    return call
+def by_pytrec_eval(qrels: dict, run: dict, names: set):
+    return lambda: pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
 
 
-def gwap_by_define():
-    """GWAP@10 the way an ir_measures user writes a measure of their own."""
-
-    def by_query(qrels, run) -> float:
-        grades = dict(zip(qrels["doc_id"], qrels["relevance"], strict=True))
-        found, total = 0, 0.0
-        for place, doc_id in enumerate(run.sort_values("score", ascending=False)["doc_id"].head(10), 1):
-            grade = grades.get(doc_id, 0)
-            if grade > 0:
-                found += 1
-                total += found / place * grade / 2
-        relevant = sum(grade > 0 for grade in grades.values())
-        return total / relevant if relevant else 0.0
-
-    return ir_measures.define_byquery(by_query, name="DefinedGWAP")
+def by_drop_in(qrels: dict, run: dict, names: set):
+    return lambda: RelevanceEvaluator(qrels, names).evaluate(run)
 
 
-def import_times(rounds: int) -> None:
-    def load(statement: str):
-        # an installed package is compiled, whatever this shell's settings
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-        return lambda: subprocess.run([sys.executable, "-c", statement], check=True, env=environment)
+def size(shape: tuple[int, int, int], must: tuple, rounds: int, *, three: tuple | None = None) -> None:
+    """Print the rows of one size of data; ``must`` is compiled in order, compiled in random order, and plain."""
+    num_queries, depth, judged = shape
+    for shuffled in (False, True):
+        qrels, run = make(num_queries, depth, judged, shuffled=shuffled)
+        title = f"{num_queries:,} x {depth:,}, {judged} judged, {'random' if shuffled else 'ranked'} order"
+        theirs = by_pytrec_eval(qrels, run, FOUR_NAMES)
+        wanted = {"compiled": must[shuffled], "plain": must[2]}
+        if three is not None:
+            alone = {"compiled": three[0], "plain": three[1]}
+            row(f"{title}: our three measures alone", theirs, by_evaluate(qrels, run, THREE), rounds, alone)
+        row(f"{title}: with P@1", theirs, by_evaluate(qrels, run, FOUR), rounds, wanted)
+        if judged == 1:
+            continue
+        limit = {"compiled": 0.95, "plain": 0.95}
+        for name, measures, names in (
+            ("six without a cut-off", STANDARD, STANDARD_NAMES),
+            ("5 families x 7 cut-offs", FAMILIES, FAMILY_NAMES),
+        ):
+            theirs = by_pytrec_eval(qrels, run, names)
+            row(f"{title}: {name}, evaluate()", theirs, by_evaluate(qrels, run, measures), rounds, limit)
+            row(f"{title}: {name}, drop-in", theirs, by_drop_in(qrels, run, names), rounds, limit)
+        if num_queries > depth:
+            theirs = by_pytrec_eval(qrels, run, FOUR_NAMES)
+            row(f"{title}: four names, drop-in", theirs, by_drop_in(qrels, run, FOUR_NAMES), rounds, limit)
 
+
+def through_ir_measures(rounds: int) -> None:
+    qrels, run = make(1000, 1000, 50, shuffled=False)
+    standard = [AP, nDCG @ 10, P @ 1, RR]
+    row(
+        "ir_measures.calc_aggregate, 1,000 x 1,000: ours and standard / standard alone",
+        lambda: ir_measures.calc_aggregate(standard, qrels, run),
+        lambda: ir_measures.calc_aggregate([*standard, *THREE], qrels, run),
+        rounds,
+        {"compiled": 0.9, "plain": 0.9},
+    )
+
+
+def processor_time_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def command(arguments: list[str], *, plain: bool = False):
+    # an installed package is compiled to bytecode, whatever this shell's settings
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PERMED_MEASURES_PLAIN": "1" if plain else ""}
+    return lambda: subprocess.run(arguments, check=True, env=environment, capture_output=True)
+
+
+def imports(rounds: int) -> None:
     times = fastest(
         {
-            "python": load("pass"),
-            "import ir_measures, pytrec_eval": load("import ir_measures, pytrec_eval"),
-            "import permed_measures": load("import permed_measures"),
+            "python": command([sys.executable, "-c", "pass"]),
+            "theirs": command([sys.executable, "-c", "import ir_measures, pytrec_eval"]),
+            "ours": command([sys.executable, "-c", "import permed_measures"]),
         },
-        rounds * 2,
+        rounds,
+        processor_time_of_children,
     )
-    start = times.pop("python")
-    ours, theirs = (times[name] - start for name in ("import permed_measures", "import ir_measures, pytrec_eval"))
-    print(f"\nimport: permed_measures {ours * 1000:.0f} ms, ir_measures and pytrec_eval {theirs * 1000:.0f} ms", end="")
-    print(f": {ours / theirs:.2f} x   (wanted: at most 1.5x)")
+    ours, theirs = times["ours"] - times["python"], times["theirs"] - times["python"]
+    print(f"import permed_measures: {ours / theirs:.2f} of ir_measures + pytrec_eval (must be at most 0.7)", flush=True)
+
+
+def small_files(rounds: int) -> None:
+    """Time whole processes on files of 34,400 lines."""
+    qrels, run = make(3440, 10, 10, shuffled=False)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder, name)) for name in ("qrels", "run")]
+        judged = [f"{q} 0 {d} {g}\n" for q, grades in qrels.items() for d, g in grades.items()]
+        lines = [f"{q} Q0 {d} {n} {s} x\n" for q, scores in run.items() for n, (d, s) in enumerate(scores.items(), 1)]
+        Path(paths[0]).write_text("".join(judged), encoding="utf-8")
+        Path(paths[1]).write_text("".join(lines), encoding="utf-8")
+        ours = [sys.executable, "-m", "permed_measures", "eval", *paths, "-m", "GWAP@10 nDCG(dcg='exp-log2')@10 P@1"]
+        times = fastest(
+            {
+                "theirs": command([sys.executable, "-m", "ir_measures", *paths, "AP@10 nDCG@10 P@1"]),
+                **{way: command(ours, plain=way == "plain") for way in WAYS},
+            },
+            rounds,
+            processor_time_of_children,
+        )
+    shown = "   ".join(f"{way} {times['theirs'] / times[way]:6.2f}x (must 1.5)" for way in WAYS)
+    print(f"{'3,440 x 10 from files, process included':<74} {times['theirs'] * 1000:>8.1f} ms   {shown}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="without ranx, define_byquery and the large run")
+    parser.add_argument("--quick", action="store_true", help="without the large run")
     options = parser.parse_args()
-
-    for shuffled in (False, True):
-        order = "dicts in random order" if shuffled else "dicts in ranked order"
-        title = f"1,000 queries x 1,000 documents, 50 judged, four measures, {order}"
-        qrels, run = make(1000, 1000, 50, shuffled=shuffled)
-        small(qrels, run, title, options.rounds, ranx=not options.quick and not shuffled)
-
+    print("theirs / ours; what must hold is in parentheses")
+    size((3440, 10, 10), (1.5, 1.5, 0.8), options.rounds, three=(2.5, 0.85))
+    size((1000, 1000, 50), (8, 11, 5), options.rounds)
+    size((50, 1000, 500), (5, 5, 3.1), options.rounds)
     if not options.quick:
-        qrels, run = make(200, 1000, 50, shuffled=False)
-        defined = gwap_by_define()
-        contenders = {
-            "evaluate()": lambda: evaluate(qrels, run, [GWAP @ 10]),
-            "ir_measures.define_byquery": lambda: ir_measures.calc([defined], qrels, run),
-        }
-        report(
-            "GWAP@10 alone, 200 queries x 1,000 (define_byquery is quadratic in the queries)",
-            fastest(contenders, min(options.rounds, 3)),
-            {"ir_measures.define_byquery": 100},
-        )
-        qrels, run = make(6980, 1000, 1, shuffled=False)
-        contenders = {
-            "evaluate()": lambda: evaluate(qrels, run, OURS),
-            "pytrec_eval": lambda: pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run),
-        }
-        report(
-            "6,980 queries x 1,000 documents, 1 judged, four measures",
-            fastest(contenders, options.rounds),
-            {"pytrec_eval": 10},
-        )
-    import_times(options.rounds)
+        size((6980, 1000, 1), (8, 14, 6), options.rounds)
+    through_ir_measures(options.rounds)
+    small_files(options.rounds)
+    imports(options.rounds * 2)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ typedef struct {
     size_t used, room;
 } Buffer;
 
-static int reserve(Buffer *buffer, size_t size) {
+static inline int reserve(Buffer *buffer, size_t size) {
     size_t room = buffer->room ? buffer->room : 4096;
     char *start;
     if (buffer->used + size <= buffer->room) return 1;
@@ -43,7 +43,7 @@ static int reserve(Buffer *buffer, size_t size) {
     return 1;
 }
 
-static int add(Buffer *buffer, const void *value, size_t size) {
+static inline int add(Buffer *buffer, const void *value, size_t size) {
     if (!reserve(buffer, size)) return 0;
     memcpy(buffer->start + buffer->used, value, size);
     buffer->used += size;
@@ -129,6 +129,10 @@ static void sort_keys(uint32_t *keys, uint32_t *spare, size_t number) {
 
 static size_t first_not_below(const uint32_t *keys, size_t number, uint32_t key) {
     size_t low = 0, high = number;
+    if (number <= 32) { /* counting is faster than guessing wrong */
+        for (size_t i = 0; i < number; i++) low += keys[i] < key;
+        return low;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (keys[middle] < key)
@@ -286,16 +290,25 @@ static int by_grade(const void *one, const void *other) {
     return (a < b) - (a > b);
 }
 
-/* Add the place of each row in descending order of grades: by counting, where grades are few. */
+/* Add the place of each row in descending order of grades: by counting, where rows or grades are few. */
 static int add_places(Columns *columns, const double *grades, size_t number) {
     double *places;
-    size_t starts[258] = {0};
     int few = 1;
     if (!reserve(&columns->places, number * sizeof *places)) return FAILED;
     places = (double *)(columns->places.start + columns->places.used);
     columns->places.used += number * sizeof *places;
+    if (number <= 24) {
+        for (size_t i = 0; i < number; i++) {
+            int before = 1;
+            for (size_t j = 0; j < i; j++) before += grades[j] >= grades[i];
+            for (size_t j = i + 1; j < number; j++) before += grades[j] > grades[i];
+            places[i] = before;
+        }
+        return DONE;
+    }
     for (size_t i = 0; few && i < number; i++) few = grades[i] >= 0 && grades[i] <= 255 && grades[i] == floor(grades[i]);
     if (few) {
+        size_t starts[258] = {0};
         for (size_t i = 0; i < number; i++) starts[256 - (int)grades[i]]++;
         for (int i = 1; i < 258; i++) starts[i] += starts[i - 1];
         for (size_t i = 0; i < number; i++) places[i] = (double)++starts[255 - (int)grades[i]];
@@ -418,34 +431,45 @@ static PyObject *columns_of(PyObject *module, PyObject *arguments) {
     return answer;
 }
 
-/* Whether every value is an exact int that a double holds. */
-static int has_whole_grades(PyObject *dict) {
-    PyObject *id, *value, *last = NULL;
+#define SEEN 64
+
+/* Add grades to a set, if they are exact ints that a double holds; most are among the few objects seen last. */
+static int add_grades(PyObject *dict, PyObject *grades, PyObject **seen) {
+    PyObject *id, *value;
     Py_ssize_t place = 0;
     double grade;
     while (PyDict_Next(dict, &place, &id, &value)) {
-        if (value != last && (!PyLong_CheckExact(value) || !read_grade(value, &grade))) return 0;
-        last = value;
+        PyObject **slot = &seen[(uintptr_t)value / 32 % SEEN];
+        if (!PyUnicode_CheckExact(id)) return DOUBT;
+        if (*slot == value) continue;
+        if (!PyLong_CheckExact(value) || !read_grade(value, &grade)) return DOUBT;
+        if (PySet_Add(grades, value) < 0) return FAILED;
+        *slot = value;
     }
-    return 1;
+    return DONE;
 }
 
 PyDoc_STRVAR(plain_qrels_doc, "plain_qrels(qrels)\n--\n\n"
-             "Whether these are dicts of dicts with ids that are strings and grades that are ints, as they are.");
+             "Return the set of grades, where these are dicts of dicts with ids that are strings and grades that are ints.");
 
 static PyObject *plain_qrels(PyObject *module, PyObject *qrels) {
-    PyObject *query_id, *grades;
+    PyObject *query_id, *judged, *grades, *seen[SEEN] = {NULL};
     Py_ssize_t place = 0;
-    int plain;
+    int done;
     (void)module;
-    if (!PyDict_CheckExact(qrels)) Py_RETURN_FALSE;
-    if ((plain = has_plain_ids(qrels)) <= 0) return plain < 0 ? NULL : PyBool_FromLong(0);
-    while (PyDict_Next(qrels, &place, &query_id, &grades)) {
-        if (!PyDict_CheckExact(grades)) Py_RETURN_FALSE;
-        if ((plain = has_plain_ids(grades)) < 0) return NULL;
-        if (!plain || !has_whole_grades(grades)) Py_RETURN_FALSE;
+    if (!PyDict_CheckExact(qrels)) Py_RETURN_NONE;
+    if ((grades = PySet_New(NULL)) == NULL) return NULL;
+    done = has_plain_ids(qrels);
+    while (done == DONE && PyDict_Next(qrels, &place, &query_id, &judged)) {
+        done = PyDict_CheckExact(judged) ? add_grades(judged, grades, seen) : DOUBT;
+        if (done == DONE) {
+            int found = PyDict_Contains(judged, empty);
+            done = found < 0 ? FAILED : !found;
+        }
     }
-    Py_RETURN_TRUE;
+    if (done == DONE) return grades;
+    Py_DECREF(grades);
+    return done == DOUBT ? Py_NewRef(Py_None) : NULL;
 }
 
 #ifndef _WIN32 /* _trec.c needs POSIX */

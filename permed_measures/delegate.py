@@ -9,23 +9,25 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import chain, repeat
-from operator import itemgetter
-from typing import Any, NamedTuple
+from itertools import accumulate, chain, repeat
+from operator import contains, itemgetter
+from typing import Any
 
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, InputError
 from permed_measures.measures import declared
+from permed_measures.measures.arrays import within
 from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
-from permed_measures.ranking import Ranking, Rankings, compiled_part
+from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
 _BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
-SHORT = 64
-"""Up to this length a list is handed over faster than its judged documents are named."""
+_FEW = 8
+_FAR = 2**63
+_LENGTHS = 64
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
 MAX_GRADE = 10_000
@@ -50,13 +52,8 @@ def deepest(measure: Measure) -> int | None:
     return None if known.arguments.get("judged_only") else call.depth
 
 
-class _Known(NamedTuple):
-    """What pytrec_eval gets to know of a ranking; those that look alike to it are asked once."""
-
-    ranks: tuple[float, ...]
-    grades: tuple[float, ...]
-    """Of the documents at these ranks, then of the others, where these matter."""
-    length: int
+_Known = tuple[tuple[float, ...], tuple[float, ...], int]
+"""What pytrec_eval gets to know of a ranking: ranks, the grades there and then those of other documents, the length."""
 
 
 class _Invocation:
@@ -74,83 +71,114 @@ class _Invocation:
         depths = [call.depth for call in calls]
         self._depth = None if None in depths else max(d for d in depths if d is not None)
         self._zero = all(call.zero_without_hits for call in calls)
-        answers = None if given is None else self._handed(given)
-        if answers is None:
-            places: dict[_Known, int] = {}
-            order = [-1 if known is None else places.setdefault(known, len(places)) for known in self._known(rankings)]
-            answers = list(self._ask(list(places)))
-        else:
-            order = list(range(len(answers)))
         names = [call.answer or call.name for call in calls]
         none = dict.fromkeys(names, 0.0)
-        answers = [*(answer or none for answer in answers), none]
-        rows = map(itemgetter(*names), answers)
-        distinct = [list(rows)] if len(names) == 1 else zip(*rows, strict=True)
+        known = self._handed(given)
+        if known is not None:
+            return _picked(names, [answer or none for answer in known])
+        places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
+        order = [-1] * len(rankings)
+        for query, seen in self._known(rankings):
+            order[query] = places.setdefault(seen, len(places))
+        distinct = _picked(names, [*self._ask(list(places)), none])
         return [list(map(column.__getitem__, order)) for column in distinct]
 
-    def _handed(self, given: Given) -> list[dict[str, float]] | None:
+    def _handed(self, given: Given | None) -> list[dict[str, float]] | None:
         """Give pytrec_eval the caller's own dicts; None where it must not see them, or would take longer."""
-        unlike = self.gains is not None or self.judged_only or not self._zero or not given.reach(self._depth)
-        if unlike or any(call.threshold or call.cut for call in self.calls.values()):
+        calls = self.calls.values()
+        unlike = self.gains is not None or self.judged_only or not self._zero
+        if given is None or unlike or any(call.threshold or call.cut for call in calls):
             return None
-        names = sorted({call.name for call in self.calls.values()})
-        answers = _evaluator(given.qrels, names, self._level()).evaluate(given.run)
-        return [answers.get(query_id, {}) for query_id in given.query_ids]
+        if given.longest > (_FAR if self._depth is None else self._depth) or not given.can_be_handed():
+            return None
+        answers = _evaluator(given.qrels, sorted({call.name for call in calls}), self._level()).evaluate(given.run)
+        return list(map(answers.get, given.query_ids, repeat({})))
 
     def _level(self) -> int:
         return min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)  # no grade there is higher
 
-    def _known(self, rankings: Rankings) -> Iterator[_Known | None]:
-        """Yield what matters of each ranking; None where all values are 0."""
+    def _known(self, rankings: Rankings) -> Iterator[tuple[int, _Known]]:
+        """Yield the number of each ranking of which a value may be other than 0, and what matters of it."""
         exact_length = any(call.counts_returned for call in self.calls.values())
         needs_missed = any(call.needs_missed for call in self.calls.values())
-        for num_ret, ranks, grades in self._rows(rankings):
-            last = len(ranks) if self._depth is None else bisect_right(ranks, self._depth)
-            if not num_ret or (self._zero and not last):
-                yield None
-                continue
+        depth = self._depth
+        for query, num_ret, ranks, grades in self._rows(rankings):
             length = num_ret
             if not exact_length:  # unjudged documents at the end change no such value: few lengths, each made once
-                length = 1 << (int(ranks[last - 1] if last else 1) - 1).bit_length()
-            length = length if self._depth is None else min(length, self._depth)
-            yield _Known(tuple(ranks[:last]), tuple(grades if needs_missed else grades[:last]), length)
+                length = 1 << (int(ranks[-1] if ranks else 1) - 1).bit_length()
+            length = length if depth is None or length < depth else depth
+            yield query, (tuple(ranks), tuple(grades if needs_missed else grades[: len(ranks)]), length)
 
-    def _rows(self, rankings: Rankings) -> Iterator[tuple[int, list[float], list[float]]]:
-        """Yield the length of each list, the ranks in it, and the grades of these, then of all others."""
+    def _rows(self, rankings: Rankings) -> Iterator[tuple[int, int, list[float], list[float]]]:
+        """Yield number, length, ranks within the depth, and the grades of these and then of all others."""
         if rankings.columns is not None and self.gains is None and not self.judged_only:
-            num_ret, num_hits, num_judged, ranks, grades, _ = (column.tolist() for column in rankings.columns)
-            first = 0
-            for returned, hits, judged in zip(num_ret, num_hits, num_judged, strict=True):
-                yield returned, ranks[first : first + hits], grades[first : first + judged]
-                first += judged
+            needs_missed = any(call.needs_missed for call in self.calls.values())
+            columns = rankings.columns if needs_missed or not self._zero else within(rankings.columns, self._depth)
+            yield from _sliced(columns, self._depth, zero=self._zero)
             return
-        for view in rankings.views:
+        for query, view in enumerate(rankings.views):
             ranking = view if self.gains is None else view.mapped(self.gains)
             if self.judged_only:  # before anything is cut: a judged document moves up when unjudged ones are taken out
                 ranking = ranking.judged_only()
-            ranks = [rank for rank, _ in ranking.ranked]
-            yield ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *ranking.missed]
+            ranks: list[float] = [rank for rank, _ in ranking.hits(self._depth)]
+            if ranks or (ranking.num_ret and not self._zero):
+                yield query, ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *ranking.missed]
 
     def _ask(self, known: Sequence[_Known]) -> Iterator[dict[str, float]]:
         calls = self.calls.values()
-        grades: set[float] = set().union(*(one.grades for one in known))
+        grades: set[float] = set().union(*(grades for _, grades, _ in known))
         threshold = any(call.threshold for call in calls) or not fit(grades)
         made = {grade: binary(grade, self.rel) if threshold else int(grade) for grade in grades}
         level = 1 if threshold else self._level()
         names = sorted({call.name for call in calls})
-        for start in range(0, len(known), _BATCH):
-            batch = known[start : start + _BATCH]
-            # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
-            judgements = [
-                {name: made[grade] for name, grade in zip(_names(one), one.grades, strict=True)} for one in batch
-            ]
-            qrels = {
-                str(number): judged if max(judged.values(), default=-1) >= 0 else {**judged, **_NOTHING}
-                for number, judged in enumerate(judgements)
-            }
-            run = {str(number): _numbered(one.length) for number, one in enumerate(batch)}
-            answers = _evaluator(qrels, names, level).evaluate(run)
-            yield from (answers[query_id] for query_id in qrels)
+        return _answers(known, made, lambda qrels: _evaluator(qrels, names, level))
+
+
+def _picked(names: Sequence[str], answers: Sequence[Mapping[str, float]]) -> list[list[float]]:
+    """Return the answers under each name."""
+    rows = map(itemgetter(*names), answers)
+    return [list(rows)] if len(names) == 1 else list(map(list, zip(*rows, strict=True)))
+
+
+def _sliced(columns: Columns, depth: int | None, *, zero: bool) -> Iterator[tuple[int, int, list[float], list[float]]]:
+    """Yield number, length, ranks and grades of each query, with ``zero`` of those only that have a rank."""
+    num_ret, num_hits, num_judged, ranks, grades, _ = (column.tolist() for column in columns)
+    starts = accumulate(num_judged, initial=0)
+    for query, (returned, hits, judged, first) in enumerate(zip(num_ret, num_hits, num_judged, starts, strict=False)):
+        if hits and (depth is None or ranks[first] <= depth):
+            last = first + hits if depth is None else bisect_right(ranks, depth, first, first + hits)
+            yield query, returned, ranks[first:last], grades[first : first + judged]
+        elif returned and not zero:
+            yield query, returned, [], grades[first : first + judged]
+
+
+def by_ranks(columns: Columns, evaluator: Callable[[Any], Any]) -> list[dict[str, float]] | None:
+    """Return all that an evaluator answers, from lists of names that are made once; None where their lengths differ.
+
+    These names are near the processor, which those of the caller are not: lists of 1,000 documents take half the time.
+    """
+    rows = _sliced(columns, None, zero=False)
+    known = [(tuple(ranks), tuple(grades), num_ret) for _, num_ret, ranks, grades in rows]
+    lengths = set(columns.num_ret.tolist())
+    if 0 in lengths or len(lengths) > _LENGTHS:
+        return None
+    return list(_answers(known, {grade: int(grade) for grade in set(columns.grades.tolist())}, evaluator))
+
+
+def _answers(
+    known: Sequence[_Known], made: Mapping[float, int], evaluator: Callable[[Any], Any]
+) -> Iterator[dict[str, float]]:
+    for start in range(0, len(known), _BATCH):
+        batch = known[start : start + _BATCH]
+        judgements = [dict(zip(_names(one), map(made.__getitem__, one[1]), strict=True)) for one in batch]
+        # pytrec_eval leaves out a query without judgements, and crashes on one whose judgements are all negative
+        qrels = {
+            str(number): judged if max(judged.values(), default=-1) >= 0 else {**judged, **_NOTHING}
+            for number, judged in enumerate(judgements)
+        }
+        run = {str(number): _numbered(length) for number, (_, _, length) in enumerate(batch)}
+        answers = evaluator(qrels).evaluate(run)
+        yield from (answers[query_id] for query_id in qrels)
 
 
 def _evaluator(qrels: dict[str, dict[str, int]], names: Sequence[str], level: int) -> Any:  # noqa: ANN401  (untyped)
@@ -193,27 +221,26 @@ def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:
     return {f"{stem}.{','.join(sorted(given))}" if given else stem for stem, given in parameters.items()}
 
 
-class Given(NamedTuple):
-    """The caller's own dicts, which pytrec_eval may see as they are."""
+class Given:
+    """The caller's own dicts, where pytrec_eval reads them as fast as names of their judged documents."""
 
-    qrels: dict[str, dict[str, int]]
-    run: dict[str, dict[str, float]]
-    query_ids: list[str]
-    longest: int
-    """The length of the longest list."""
+    def __init__(self, qrels: Any, run: Any, query_ids: list[str]) -> None:  # noqa: ANN401  (checked here)
+        self.qrels, self.run, self.query_ids = qrels, run, query_ids
+        self.longest: float = math.inf
+        if type(run) is dict and set(map(type, run.values())) == {dict} and are_mostly_judged(qrels, run):
+            self.longest = max(map(len, run.values()))
+        self._handed: bool | None = None
 
-    @classmethod
-    def of(cls, qrels: Any, run: Any, query_ids: list[str], depth: int | None) -> Given | None:  # noqa: ANN401  (checked)
-        """Return dicts that pytrec_eval may see, and reads as fast as it does their judged documents; else None."""
-        if type(run) is not dict or set(map(type, run.values())) != {dict}:
-            return None
-        longest = max(map(len, run.values()))
-        fits = longest <= (SHORT if depth is None else min(depth, SHORT))
-        return cls(qrels, run, query_ids, longest) if fits and handed(qrels, MAX_GRADE) and handed(run) else None
+    def can_be_handed(self) -> bool:
+        """Whether pytrec_eval may see them as they are."""
+        if self._handed is None:
+            self._handed = self.longest < math.inf and handed(self.qrels, MAX_GRADE) and handed(self.run)
+        return self._handed
 
-    def reach(self, depth: int | None) -> bool:
-        """Whether no list is cut."""
-        return depth is None or self.longest <= depth
+
+def are_mostly_judged(qrels: Mapping[str, Collection[Any]], run: Mapping[str, Collection[Any]]) -> bool:
+    """Whether naming judged documents takes longer than what pytrec_eval saves where the others are all alike."""
+    return sum(map(len, run.values())) < _FEW * sum(map(len, qrels.values()))
 
 
 def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the question)
@@ -226,22 +253,27 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         return bool(part.handed(dicts, highest))
     if not isinstance(dicts, dict) or set(map(type, dicts.values())) != {dict} or not all(dicts.values()):
         return False
-    numbers = list(chain.from_iterable(map(dict.values, dicts.values())))
+    numbers = map(dict.values, dicts.values())
     try:
-        text = "".join(chain(dicts, chain.from_iterable(dicts.values())))
-        text.encode()
-    except (TypeError, UnicodeEncodeError):
+        texts = ["".join(dicts), *map("".join, dicts.values())]
+        total = sum(map(sum, numbers)) if highest < 0 else 0  # no text; two infinities make NaN too
+        if not all(map(str.isascii, texts)):
+            "".join(texts).encode()
+    except (TypeError, ArithmeticError, UnicodeEncodeError):
         return False
-    if "\0" in text or "" in dicts or any(map(dict.__contains__, dicts.values(), repeat(""))):
+    if any(map(contains, texts, repeat("\0"))) or any(map(contains, [dicts, *dicts.values()], repeat(""))):
         return False
     if highest < 0:
-        return set(map(type, numbers)) == {float} and not math.isnan(sum(numbers))  # two infinities may make one too
-    whole = set(map(type, numbers)) == {int} and max(map(abs, set(numbers))) <= highest
-    return whole and (min(set(numbers)) >= 0 or min(map(max, map(dict.values, dicts.values()))) >= 0)
+        return type(total) is float and not math.isnan(total)
+    grades = list(chain.from_iterable(numbers))
+    whole = set(map(type, grades)) == {int} and max(map(abs, set(grades))) <= highest
+    return whole and (min(set(grades)) >= 0 or min(map(max, map(dict.values, dicts.values()))) >= 0)
 
 
 def delegate(
-    measures: Sequence[Measure], rankings: Rankings | Sequence[Ranking], given: Given | None = None
+    measures: Sequence[Measure],
+    rankings: Rankings | Sequence[Ranking],
+    given: Given | None = None,
 ) -> list[list[float]]:
     """Return the values of delegated measures: one list per measure, one value per ranking; 0 of an empty one.
 
@@ -283,22 +315,28 @@ def binary(grade: float, rel: float) -> int:
     return 0 if grade >= 0 else max(math.floor(grade), -MAX_GRADE)
 
 
+class _Ranks(dict[float, str]):
+    """The name of the document at each rank, made once."""
+
+    def __missing__(self, rank: float) -> str:
+        return self.setdefault(rank, str(int(rank)))
+
+
+_RANKS = _Ranks()
+
+
+@lru_cache(maxsize=256)
+def _missed_names(number: int) -> tuple[str, ...]:
+    return tuple(f"missed {place}" for place in range(number))
+
+
 def _names(known: _Known) -> Iterator[str]:
     """Name documents by their rank, and those that have none."""
-    return chain(map(_name, known.ranks), map(_missed_name, range(len(known.grades) - len(known.ranks))))
+    ranks, grades, _ = known
+    return chain(map(_RANKS.__getitem__, ranks), _missed_names(len(grades) - len(ranks)))
 
 
-@lru_cache(maxsize=1 << 16)
-def _name(rank: float) -> str:
-    return str(int(rank))
-
-
-@lru_cache(maxsize=1 << 16)
-def _missed_name(number: int) -> str:
-    return f"missed {number}"
-
-
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_LENGTHS)
 def _numbered(length: int) -> dict[str, float]:
     if length > _EXACT_FLOAT32:
         msg = f"a list of {length:,} documents: pytrec_eval orders at most {_EXACT_FLOAT32:,} exactly; cut the run"

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
+from operator import methodcaller
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,13 +28,13 @@ from permed_measures.inputs import (
     rankings_of,
 )
 from permed_measures.measures import declared, parse_all
-from permed_measures.measures.arrays import ArrayTable, values
+from permed_measures.measures.arrays import ArrayTable, best_grades, values
 from permed_measures.measures.base import RankingMeasure, takes_threshold, written
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
 from permed_measures.providers import by_providers, of_subtopics
-from permed_measures.ranking import ORDERS, Counts, Order, Ranking, Rankings, numpy_is_worth_it
+from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.render.result import Result
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ class Plan:
         if self.by_kernel:
             columns.update(self._by_kernel(known))
         if self.by_delegate:
-            given = Given.of(qrels, run, query_ids, self.depth) if self.order == "float32" else None
+            given = Given(qrels, run, query_ids) if self.order == "float32" else None
             columns.update(zip(self.by_delegate, delegate(list(self.by_delegate.values()), known, given), strict=True))
         for index, measure in {**self.by_kernel, **self.by_delegate}.items():
             measure.checked(columns[index])
@@ -283,16 +285,19 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
-    by_measure = {}
+    by_measure, means = {}, {}
     for measure, column in zip(chosen, columns, strict=True):
-        by_query = dict(zip(query_ids, column, strict=True))
-        wanted = _query_ids(judged, returned, {query_sets[measure]})
-        by_measure[measure] = by_query if wanted == query_ids else {query_id: by_query[query_id] for query_id in wanted}
+        by_query, values_of = dict(zip(query_ids, column, strict=True)), column
+        if len(set(query_sets.values())) > 1:
+            wanted = _query_ids(judged, returned, {query_sets[measure]})
+            by_query = {query_id: by_query[query_id] for query_id in wanted}
+            values_of = list(by_query.values())
+        by_measure[measure], means[measure] = by_query, aggregate(measure, values_of)
     return Evaluation(
-        means={measure: aggregate(measure, list(column.values())) for measure, column in by_measure.items()},
+        means=means,
         labels=chosen,
         notes=[
-            *_notes(judged, returned, plan, rankings.counts, query_sets, rel=rel, profile=known_profile),
+            *_notes(judged, returned, plan, rankings, query_sets, rel=rel, profile=known_profile),
             *getattr(returned, "notes", ()),
         ],
         columns=by_measure,
@@ -403,19 +408,19 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
     qrels: Qrels,
     run: Returned,
     plan: Plan,
-    counts: Counts,
+    rankings: Rankings,
     query_sets: Mapping[Measure, str],
     *,
     rel: float | None,
     profile: Profile | None,
 ) -> list[str]:
     lowest = 1 if rel is None else rel
+    counts = rankings.counts
     single, double = counts.tied, counts.tied_exactly
-    relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
     return Basis(
         only_run=Queries.of(run.keys() - qrels.keys()),
         missing=Queries.of(qrels.keys() - run.keys()),
-        nothing_relevant=Queries.of(q for q, grades in qrels.items() if relevant.isdisjoint(grades.values())),
+        nothing_relevant=Queries.of(_nothing_relevant(qrels, rankings, lowest)),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
@@ -430,3 +435,12 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,
     ).notes()
+
+
+def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterable[str]:
+    """Return the queries without a relevant document."""
+    best = None if rankings.columns is None or len(rankings) < len(qrels) else best_grades(rankings.columns)
+    if best is not None:  # the queries of the qrels are ranked first
+        return [query_id for query_id, grade in zip(qrels, best, strict=False) if grade < lowest]
+    relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
+    return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from itertools import chain
 from operator import methodcaller
 from os import PathLike
@@ -45,10 +44,16 @@ class _Checked(Qrels):
 
     subtopics: Subtopics | None = None
 
-    @cached_property
+    def __init__(self, qrels: Any = (), grades: set[float] | None = None) -> None:  # noqa: ANN401  (a dict, or pairs)
+        super().__init__(qrels)
+        self._grades = grades
+
+    @property
     def grades(self) -> set[float]:
         """Every grade that occurs."""
-        return set().union(*map(methodcaller("values"), self.values()))
+        if self._grades is None:
+            self._grades = set().union(*map(methodcaller("values"), self.values()))
+        return self._grades
 
 
 Run = Mapping[str, Mapping[str, float] | Sequence[str]]
@@ -98,8 +103,9 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
 
         return as_qrels(read_qrels(source), subtopics=subtopics)
     if isinstance(source, Mapping):
-        if type(source) is dict and _are_plain(source):
-            return _Checked(source)
+        grades = _plain_grades(source) if type(source) is dict else None
+        if grades is not None:
+            return _Checked(source, grades)
         pairs = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
         checked = _Checked(pairs)
         if isinstance(source, SubtopicQrels):
@@ -113,17 +119,20 @@ def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401 
     return as_qrels(_judged_rows(source), subtopics=subtopics)
 
 
-def _are_plain(qrels: dict[Any, Any]) -> bool:
-    """Whether the qrels are dicts of dicts with ids and whole grades, as they are; in doubt not."""
+def _plain_grades(qrels: dict[Any, Any]) -> set[float] | None:
+    """Return the grades of qrels that are dicts of dicts with ids and whole grades, as they are; None in doubt."""
     part = compiled_part()
     if part is not None:
-        return bool(part.plain_qrels(qrels))
+        found: set[float] | None = part.plain_qrels(qrels)
+        return found
     if not set(map(type, qrels)) <= {str} or not set(map(type, qrels.values())) <= {dict} or "" in qrels:
-        return False
+        return None
     doc_ids = list(chain.from_iterable(qrels.values()))
-    grades = list(chain.from_iterable(map(dict.values, qrels.values())))
-    whole = set(map(type, doc_ids)) <= {str} and all(doc_ids) and set(map(type, grades)) <= _INT
-    return whole and max(map(abs, set(grades)), default=0) < _FAR
+    values = list(chain.from_iterable(map(dict.values, qrels.values())))
+    if not set(map(type, doc_ids)) <= {str} or not all(doc_ids) or not set(map(type, values)) <= _INT:
+        return None
+    grades = set(values)
+    return grades if max(map(abs, grades), default=0) < _FAR else None
 
 
 def distinct_grades(qrels: Qrels) -> set[float]:
@@ -146,7 +155,8 @@ def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
 
         return read_run(source)
     if isinstance(source, Mapping):
-        for query_id, returned in source.items():
+        plain = set(map(type, source)) <= {str} and "" not in source and set(map(type, source.values())) <= {dict}
+        for query_id, returned in () if plain else source.items():
             _query_id(query_id, "run")
             if type(returned) is not dict and not isinstance(returned, Mapping) and not _is_list(returned):
                 msg = (
@@ -195,12 +205,13 @@ def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
     order: Order = "float32",
 ) -> Rankings:
     """Rank the documents of many queries, those below ``depth`` left out; counts are those of the top ``cutoff``."""
-    lists = run if type(run) is dict else dict(run)
+    lists: dict[str, Any] = run if type(run) is dict else dict(run)
     filled = compiled_columns(qrels, lists, query_ids, (depth, cutoff), order)
-    documents = sum(len(returned) for returned in lists.values() if type(returned) is dict)
-    whole = depth is None or documents <= 4 * depth * len(lists)  # elsewhere the top of each list is soon found
-    if filled is None and whole and numpy_is_worth_it(documents):
-        filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
+    if filled is None and set(map(type, lists.values())) == {dict}:
+        documents = sum(map(len, lists.values()))
+        whole = depth is None or documents <= 4 * depth * len(lists)  # elsewhere the top of each list is soon found
+        if whole and numpy_is_worth_it(documents):
+            filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
     if filled is not None:
         return filled
     views = []

@@ -204,6 +204,9 @@ class Rankings:
         ties = [sum(view.tied(cutoff, order) for view in tied) for order in ORDERS]
         return cls(Counts(returned, judged, *ties), None, views)
 
+    def __len__(self) -> int:
+        return len(self._views if self.columns is None else self.columns.num_ret)
+
     @property
     def views(self) -> Sequence[Ranking]:
         """Every query's Ranking; of a query that returns nothing, one of no documents."""

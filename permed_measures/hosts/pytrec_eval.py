@@ -19,13 +19,13 @@ from ir_measures import Measure, nDCG
 from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
-from permed_measures.delegate import MAX_GRADE, binary, fit, own_evaluator
+from permed_measures.delegate import MAX_GRADE, are_mostly_judged, binary, by_ranks, fit, handed, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
-from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, ranking_of, rankings_of
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, distinct_grades, ranking_of, rankings_of
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
-from permed_measures.ranking import Rankings
+from permed_measures.ranking import Rankings, compiled, compiled_columns
 
 __all__ = [
     "RelevanceEvaluator",
@@ -93,9 +93,11 @@ class RelevanceEvaluator:
         level = lowest_relevant(relevance_level, "relevance_level")
         theirs, ours = _read(measures, level)
         self._judged_only = bool(judged_docs_only_flag)
-        self._qrels = {query_id: grades for query_id, grades in as_qrels(query_relevance).items() if grades}
+        plain = handed(query_relevance, MAX_GRADE)
+        checked_qrels: Any = query_relevance if plain else as_qrels(query_relevance)
+        self._qrels = checked_qrels if plain else {query: grades for query, grades in checked_qrels.items() if grades}
         judgements: Mapping[str, Mapping[str, Any]] = self._qrels
-        if theirs and not fit({grade for grades in self._qrels.values() for grade in grades.values()}):
+        if theirs and not plain and not fit(distinct_grades(self._qrels)):
             ours |= _exact(theirs)
             theirs = {name for name in theirs if name.partition(".")[0] not in _GRADED}
             judgements = {
@@ -105,7 +107,8 @@ class RelevanceEvaluator:
             level_there = 1
         else:
             level_there = min(math.ceil(level), MAX_GRADE + 1)  # no grade there is higher
-        self._theirs = _Theirs(judgements, theirs, level_there, judged_only=self._judged_only) if theirs else None
+        options = (theirs, level_there, self._judged_only)
+        self._theirs = _Theirs(judgements, options, plain=plain) if theirs else None
         self._names = list(ours)
         self._plan = Plan(list(ours.values()), level)
         for measure in self._plan.by_ir_measures.values():
@@ -115,6 +118,8 @@ class RelevanceEvaluator:
 
     def evaluate(self, scores: RunLike) -> dict[str, dict[str, float]]:
         """Return the values of the queries that are in the run and have judgements."""
+        if self._theirs is not None and not self._names and handed(scores):
+            return self._theirs.of_plain(scores)
         run = {query_id: returned for query_id, returned in as_run(scores).items() if query_id in self._qrels}
         values = {query_id: {} for query_id in run} if self._theirs is None else self._theirs.evaluate(run)
         if not self._names:
@@ -217,15 +222,32 @@ class _Theirs:
     """pytrec_eval itself, kept from queries that return nothing or have negative grades only: they end the process."""
 
     def __init__(
-        self, judgements: Mapping[str, Mapping[str, int]], names: set[str], level: int, *, judged_only: bool
+        self, judgements: Mapping[str, Mapping[str, int]], options: tuple[set[str], int, bool], *, plain: bool
     ) -> None:
-        _check_text(judgements)
-        self._qrels: dict[str, dict[str, int]] = {}
-        for query_id, grades in judgements.items():
-            _check_text(grades, query_id)
-            self._qrels[query_id] = dict(grades) if max(grades.values()) >= 0 else {**grades, _FILLER: 0}
-        self._options = (names, level, judged_only)
-        self._evaluator = OWN(self._qrels, *self._options)
+        self._qrels: Mapping[str, Mapping[str, int]] = judgements
+        if not plain:
+            _check_text(judgements)
+            for query_id, grades in judgements.items():
+                _check_text(grades, query_id)
+            self._qrels = {
+                query_id: dict(grades) if max(grades.values()) >= 0 else {**grades, _FILLER: 0}
+                for query_id, grades in judgements.items()
+            }
+        self._options = options
+        self._evaluator = OWN(self._qrels, *options)
+
+    def of_plain(self, run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  (that of handed())
+        """Return the values of dicts that pytrec_eval may see as they are."""
+        query_ids = [query_id for query_id in run if query_id in self._qrels]
+        judged_only = self._options[-1]
+        if not judged_only and compiled() and not are_mostly_judged(self._qrels, run):
+            filled = compiled_columns(self._qrels, run, query_ids, (None, 1))
+            columns = None if filled is None else filled.columns
+            answers = None if columns is None else by_ranks(columns, lambda qrels: OWN(qrels, *self._options))
+            if answers is not None:
+                return dict(zip(query_ids, answers, strict=True))
+        found: dict[str, dict[str, float]] = self._evaluator.evaluate(run)
+        return found
 
     def evaluate(self, run: Mapping[str, Mapping[str, float] | Sequence[str]]) -> dict[str, dict[str, float]]:
         """Return pytrec_eval's values, in the order of the run."""

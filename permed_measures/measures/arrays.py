@@ -13,7 +13,7 @@ from math import inf, log, nan
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.numbers import as_float
-from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings
+from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
     )
     if bounds[0] is not None:
         ranks[ranks > bounds[0]] = inf
-    by_rank = np.lexsort((ranks, row_query))
+    last = num_ret.max(initial=0) + 1.0
+    by_rank = np.argsort(row_query * (last + 1.0) + np.minimum(ranks, last))  # those without a rank in any order
     ranks, grades = ranks[by_rank], grades[by_rank]
     num_hits = np.bincount(row_query[ranks < inf], minlength=len(lists))
     return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
@@ -149,10 +150,37 @@ def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401
     """Return the place of each row in the order of descending worth within its query."""
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
-    rows = np.lexsort((-worth, row_query))
+    span = float(np.ptp(worth)) + 1.0 if len(worth) else 1.0
+    whole = span * (len(num_judged) + 1) < _EXACT and bool((worth == np.floor(worth)).all())
+    rows = np.argsort(row_query * span - worth) if whole else np.lexsort((-worth, row_query))  # the first is faster
     places = np.empty(len(rows))
     places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
     return places
+
+
+def within(columns: Columns, depth: int | None) -> Columns:
+    """Return the rows of the documents down to a depth alone; all of them where numpy is not loaded."""
+    if depth is None or not numpy_is_worth_it(len(columns.grades)):
+        return columns
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    num_ret, _, num_judged, ranks, grades, places = map(np.asarray, columns)
+    kept = np.flatnonzero(ranks <= depth)
+    num_hits = np.bincount(np.repeat(np.arange(len(num_ret)), num_judged)[kept], minlength=len(num_ret))
+    return Columns(num_ret, num_hits, num_hits, ranks[kept], grades[kept], places[kept])
+
+
+def best_grades(columns: Columns) -> list[float] | None:
+    """Return the best grade of each query, minus infinity where nothing is judged; None where numpy is not loaded."""
+    if not numpy_is_worth_it(len(columns.grades)):
+        return None
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    _, _, num_judged, _, grades, places = map(np.asarray, columns)
+    best = np.full(len(num_judged), -inf)
+    best[num_judged > 0] = grades[places == 1.0]
+    found: list[float] = best.tolist()
+    return found
 
 
 class ArrayTable:

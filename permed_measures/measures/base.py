@@ -311,12 +311,12 @@ def _check_names(cls: type[RankingMeasure]) -> None:
     taken = _taken_names(cls)
     for name in names:
         if name in taken:
-            _refuse_name(cls, name, f"it stands for {taken[name]}")
-    folded = {name.casefold(): owner for name, owner in taken.items()}  # rr@10 is RR@10
+            _refuse_name(cls, name, _owner(name, taken[name]))
+    folded = {name.casefold(): name for name in taken}  # rr@10 is RR@10
     for name, host in hosts.items():
-        owner = folded.get(name.casefold())
-        if owner is not None:
-            _refuse_name(cls, name, f"it stands for {owner}")
+        owned = folded.get(name.casefold())
+        if owned is not None:
+            _refuse_name(cls, name, _owner(owned, taken[owned]))
         reason = unreadable(name) if host.in_ranx else ""
         if not re.fullmatch(r"\w+", name) or re.search(r"_\d+$", name):
             reason = reason or "trec_eval-style names are of letters, digits and '_', and end in a cut-off only"
@@ -328,19 +328,26 @@ def _check_names(cls: type[RankingMeasure]) -> None:
         _refuse_name(cls, again, "the class has it twice")
 
 
-def _taken_names(cls: type[RankingMeasure]) -> dict[str, str]:
-    """Return the names that a class may not have, each with what it stands for."""
-    taken = {}
+def _taken_names(cls: type[RankingMeasure]) -> dict[str, Measure | None]:
+    """Return the names that a class may not have, each with the measure that it stands for; None is trec_eval's."""
+    taken: dict[str, Measure | None] = {}
     if not cls.__module__.startswith(f"{__package__}."):  # this package has measures of trec_eval's under its names
-        taken = {name: f"trec_eval's {name}" for name in _trec_eval_names()}
+        taken = dict.fromkeys(_trec_eval_names())
     for name, known in registry.items():
         if not same_class(type(known), cls) and type(known) is not type(cls.HOST_MEASURE):
-            taken[name] = f"ir_measures' {known}"
+            taken[name] = known
     for known in DEFINED.values():
         if not same_class(type(known), cls):
             hosts = [name for host in known.HOST_NAMES for name in (host.name, host.name + host.cut)]
-            taken |= dict.fromkeys([known.NAME, *known.ALIASES, *hosts], f"{known} of {type(known).__module__}")
+            taken |= dict.fromkeys([known.NAME, *known.ALIASES, *hosts], known)
     return taken
+
+
+def _owner(name: str, known: Measure | None) -> str:
+    if known is None:
+        return f"it stands for trec_eval's {name}"
+    ours = isinstance(known, RankingMeasure)
+    return f"it stands for {known} of {type(known).__module__}" if ours else f"it stands for ir_measures' {known}"
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,105 @@
+"""Random and hostile dicts for the compiled part, against the plain definition: to be run under sanitizers (.ci/full).
+
+python benchmarks/fuzz_columns.py [SECONDS]
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import time
+
+from permed_measures import ranking
+from permed_measures.inputs import as_qrels
+from permed_measures.ranking import ORDERS, Ranking, Rankings, compiled_columns, rank
+
+
+class Text(str):
+    """A string of somebody's own."""
+
+    __slots__ = ()
+
+
+class Wild:
+    """What is found where a number or an id should be."""
+
+    def __float__(self) -> float:
+        gc.collect()
+        return 1.0
+
+
+IDS = ["", "a", "b", "é", "\0", "\ud800", "\U0001d518", "x" * 10_000, Text("t"), b"a", 7, None, ("a",)]
+NUMBERS = [0.0, -0.0, 1, True, 10**400, -(10**400), float("inf"), float("-inf"), float("nan"), 2**53 + 1, 1e300, "0.5"]
+NUMBERS += [None, b"1", Wild(), [1.0], 5e-324, 1.0, 1.0 + 1e-9]
+
+
+def some(rng: random.Random, wild: float, kind: str):
+    """Return a number, plain or not."""
+    if rng.random() < wild:
+        return rng.choice(NUMBERS)
+    if kind == "grade":
+        return rng.choice([0, 1, 2, 3, -1, 255, 256, 1000, 0.5, rng.randrange(4)])
+    return rng.choice([rng.random(), float(rng.randrange(6)), rng.gauss(0, 1e30)])
+
+
+def a_dict(rng: random.Random, wild: float, kind: str) -> dict:
+    number = rng.choice([0, 1, 3, 24, 25, 33, 65, 400])
+    ids = [rng.choice(IDS) if rng.random() < wild else f"d{rng.randrange(2 * number + 1)}" for _ in range(number)]
+    return {doc_id: some(rng, wild, kind) for doc_id in ids}
+
+
+def a_case(rng: random.Random) -> tuple[dict, dict, list]:
+    wild = rng.choice([0, 0, 0.001, 0.2])
+    names = [f"q{n}" for n in range(rng.choice([1, 2, 6]))]
+    if rng.random() < wild:
+        names.append(rng.choice(IDS[:8]))
+    qrels, run = ({name: a_dict(rng, wild, kind) for name in names} for kind in ("grade", "score"))
+    for dicts in (qrels, run):
+        if rng.random() < wild:
+            dicts[rng.choice(names)] = rng.choice([None, [], ["a"], 5, "text"])
+        if rng.random() < 0.2:
+            dicts.pop(rng.choice(names), None)
+    return qrels, run, names
+
+
+def check(rng: random.Random, qrels: dict, run: dict, names: list) -> bool:
+    """Compare one case; return whether the compiled part had no doubt."""
+    part = ranking.compiled_part()
+    part.plain_qrels(qrels), part.handed(qrels, 10_000), part.handed(run, -1)
+    depth, order = rng.choice([None, 1, 5, 30]), rng.choice(ORDERS)
+    cutoff = rng.choice([None, 1, 5]) if depth is None else rng.choice([1, depth])
+    try:
+        judged = as_qrels(qrels)
+    except Exception:  # noqa: BLE001  (what is refused is refused before anything is ranked)
+        part.columns(qrels, run, names, -1, -1, False)
+        return False
+    found = compiled_columns(judged, run, names, (depth, cutoff), order)
+    if found is None:
+        return False
+    views = [
+        rank(run[name], judged.get(name, {}), depth=depth, order=order)
+        if run.get(name)
+        else Ranking([], judged=judged.get(name, {}).values(), num_ret=0)
+        for name in names
+    ]
+    assert found.counts == Rankings.of(views, cutoff).counts
+    for one, other in zip(found.views, views, strict=True):
+        assert one.ranked == other.ranked, (one.ranked, other.ranked)
+        assert (one.num_ret, sorted(one.judged)) == (other.num_ret, sorted(other.judged))
+    return True
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    seed, sure, end = 0, 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        seed += 1
+        rng = random.Random(seed)
+        sure += check(rng, *a_case(rng))
+    assert sure > seed / 10, "nearly all cases were in doubt"
+    print(f"{seed:,} cases, {sure:,} without doubt, all as the plain definition says")
+
+
+if __name__ == "__main__":
+    main()
