@@ -1,30 +1,24 @@
-"""Hostile TREC runs for the compiled reader: it finds what the plain reader finds, or says what is wrong.
+"""Hostile TREC runs for the compiled part, against the plain reader: to be run under sanitizers too (.ci/full).
 
-    python tests/fuzz_trec.py [SECONDS] [--compile FOLDER]
+    python benchmarks/fuzz_trec.py [SECONDS]
 
-With --compile the extension is built with AddressSanitizer and UndefinedBehaviorSanitizer into the folder; run again
-with that folder first in PYTHONPATH and libasan preloaded, which .ci/full does. The seed of a failure is printed.
+The seed of a failure is printed.
 """
 
 from __future__ import annotations
 
 import gzip
-import importlib.util
-import os
 import random
-import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from permed_measures.errors import InputError
-    from permed_measures.files.source import Source
+from permed_measures.errors import InputError
+from permed_measures.files import large, trec
+from permed_measures.files.source import Source
+from permed_measures.ranking import compiled, order, rank
 
-ROOT = Path(__file__).resolve().parents[1]
 PARTS = [
     *[
         b"q1",
@@ -59,20 +53,6 @@ PARTS = [
 SPACES = [b" ", b"\t", b"  ", b" \r", b"\x0b"]
 
 
-def compile_into(folder: Path) -> None:
-    sources = [str(ROOT / "permed_measures" / name) for name in ("_columns.c", "_trec.c")]
-    options = [
-        "-g",
-        "-O1",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover=undefined",
-        "-fno-omit-frame-pointer",
-    ]
-    include = f"-I{sysconfig.get_path('include')}"
-    command = ["gcc", *options, "-shared", "-fPIC", "-pthread", "-DPy_LIMITED_API=0x030A0000", include, *sources]
-    subprocess.run([*command, "-o", str(folder / "_columns.abi3.so")], check=True)
-
-
 def content(rng: random.Random) -> bytes:
     """Make lines, most of them sound, of queries that are together or not, with something odd here and there."""
     lines = []
@@ -102,9 +82,6 @@ def content(rng: random.Random) -> bytes:
 
 def is_faulty(source: Source, error: InputError) -> bool:
     """Whether a line is wrong in itself, or repeats another: of several faults readers name one or the other."""
-    from permed_measures.errors import InputError
-    from permed_measures.files import trec
-
     with source.open() as file:
         line = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")[error.line - 1]
     if "stands in line" in str(error):
@@ -118,11 +95,6 @@ def is_faulty(source: Source, error: InputError) -> bool:
 
 def check(path: Path, seed: int) -> str:
     """Compare one file; return what the plain reader made of it."""
-    from permed_measures.errors import InputError
-    from permed_measures.files import large, trec
-    from permed_measures.files.source import Source
-    from permed_measures.ranking import order, rank
-
     rng = random.Random(seed)
     depth, by = rng.choice([0, 1, 3, 40, None]), rng.choice(["float32", "float64"])
     qrels = {
@@ -161,9 +133,6 @@ def check(path: Path, seed: int) -> str:
 
 def huge(folder: Path) -> None:
     """Read what is large in one way or another, and a gzip file that was cut off."""
-    from permed_measures.errors import InputError
-    from permed_measures.files import large
-    from permed_measures.files.source import Source
 
     def read(data: bytes, name: str = "huge") -> object:
         path = folder / name
@@ -188,21 +157,8 @@ def huge(folder: Path) -> None:
 
 
 def main() -> None:
-    if "--compile" in sys.argv:
-        compile_into(Path(sys.argv[-1]))
-        return
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
-    sys.path.insert(0, str(ROOT))
-    if os.environ.get("PERMED_FUZZED"):  # the extension that was built for this, in place of the installed one
-        spec = importlib.util.spec_from_file_location("permed_measures._columns", os.environ["PERMED_FUZZED"])
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        sys.modules["permed_measures._columns"] = module
-    import permed_measures.ranking
-    from permed_measures.files import large
-
-    assert large._reader() is not None, "the compiled part is not here"  # noqa: SLF001  (likewise)
-    assert permed_measures.ranking.COLUMNS is not None
+    assert compiled(), "the compiled part is not here"
     counts: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
         huge(Path(folder))
