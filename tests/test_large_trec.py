@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from permed_measures import compare, gate
+from permed_measures import compare, gate, verify
 from permed_measures.errors import InputError
 from permed_measures.files import blocks as large_trec
 from permed_measures.files import formatted, read_run
@@ -265,6 +265,19 @@ def test_compare_and_gate_find_the_same_in_large_files(tmp_path, monkeypatch, me
     ]
     assert [check.held for check in drop[0].checks] == [check.held for check in drop[1].checks]
     assert drop[0].notes == drop[1].notes
+
+
+@pytest.mark.usefixtures("reader")
+def test_verify_finds_the_same_in_large_files(tmp_path, monkeypatch):
+    monkeypatch.setitem(cut_run.__kwdefaults__, "large", 0)
+    rng = random.Random(8)
+    qrels = {f"q{query}": {f"d{n}": rng.choice([0, 1, 2]) for n in range(0, 60, 4)} for query in range(9)}
+    run = {q: {f"d{n}": rng.random() for n in rng.sample(range(90), 50)} for q in qrels}  # ties are ranx's to order
+    path = tmp_path / "run.trec"
+    path.write_bytes(formatted(run, "run", "trec")[0])
+    found, plain = (verify(qrels, source, "nDCG@5 GWAP@3 P@1").checks for source in (path, run))
+    assert [(c.measure, c.reference, c.verdict) for c in found] == [(c.measure, c.reference, c.verdict) for c in plain]
+    assert any(check.verdict == "agrees" for check in found)
 
 
 def packed(content, suffix):

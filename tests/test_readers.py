@@ -383,7 +383,9 @@ def test_the_engine_and_the_plain_reader_find_the_same(file, name, measures, mon
     monkeypatch.setitem(rankings.__kwdefaults__, "large", 0)
     assert rankings(path, qrels, 10) is not None
     by_engine = evaluate(qrels, path, measures)
-    assert by_engine.columns == plain.columns
+    assert by_engine.columns.keys() == plain.columns.keys()
+    for measure, column in plain.columns.items():  # over columns a sum has another order than within one query
+        assert by_engine.columns[measure] == pytest.approx(column, abs=1e-12, rel=0)
     assert by_engine.notes == plain.notes
 
 

@@ -31,7 +31,7 @@ from permed_measures.measures.base import RankingMeasure, takes_threshold, writt
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import lowest_relevant
 from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
-from permed_measures.ranking import ORDERS, Counts, Order, Ranking, Rankings, numpy_is_worth_it
+from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.signature import Conditions, Digest, digests
 
 if TYPE_CHECKING:

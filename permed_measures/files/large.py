@@ -169,6 +169,7 @@ def _regrouped(source: Source, folder: Path) -> Path:
                 file.writelines(line + b"\n" for line in lines)
     copy = folder / "regrouped"
     with copy.open("wb") as file:
+        file.write(b"\n")  # an id may be a byte order mark, which is none but at the start
         for bucket in filter(Path.exists, buckets):
             groups: dict[bytes, list[bytes]] = {}
             for line in bucket.read_bytes().split(b"\n")[:-1]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from math import inf, isnan
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ir_measures import Measure
 
-from permed_measures.evaluate import Plan, evaluate
-from permed_measures.inputs import QrelsLike, Run, RunLike, as_qrels, as_run
+from permed_measures.evaluate import Plan, choose, evaluate
+from permed_measures.files.large import cut_run
+from permed_measures.inputs import Qrels, QrelsLike, Run, RunLike, as_qrels, as_run
 from permed_measures.measures.base import NOT_GIVEN
 from permed_measures.numbers import as_float
 from permed_measures.profiles import Profile
@@ -178,7 +180,8 @@ def verify(  # noqa: PLR0913  (two inputs, the rest options by name)
     >>> {check.reference: check.verdict for check in result.checks if check.reference in ("by_hand", "pytrec_eval")}
     {'by_hand': 'agrees', 'pytrec_eval': 'agrees'}
     """
-    judged, returned = as_qrels(qrels), as_run(run)
+    judged = as_qrels(qrels)
+    returned = _read(run, judged, choose(measures, profile, None, min_relevance))
     ours = evaluate(judged, returned, measures, profile=profile, min_relevance=min_relevance, queries="qrels")
     plan = Plan(list(ours.columns), ours.min_relevance)
     bound = {**plan.by_kernel, **plan.by_delegate, **plan.by_ir_measures}
@@ -192,6 +195,16 @@ def verify(  # noqa: PLR0913  (two inputs, the rest options by name)
             circular = bool(reference.program) and reference.program == programs.get(index)
             checks.append(replace(check, version=reference.version, circular=circular))
     return Verification(tuple(checks), tuple(filter(None, (r.unknown_version() for r in references.values()))))
+
+
+def _read(run: RunLike, qrels: Qrels, chosen: tuple[Mapping[Measure, str], Any, Any, float | None]) -> Run:
+    """Return the run; of a large file, only what can be in the top that the measures look at."""
+    plan = Plan(list(chosen[0]), chosen[3])
+    if isinstance(run, (str, PathLike)) and plan.depth is not None and not plan.by_ir_measures:
+        cut = cut_run(run, qrels, plan.depth)
+        if cut is not None:
+            return cut
+    return as_run(run)
 
 
 def computed_by(plan: Plan) -> dict[int, str]:
