@@ -220,36 +220,37 @@ def load_profile(profile: str | Path | Profile) -> Profile:
     return _from_toml(path)
 
 
-def read_toml(path: str | Path, what: str) -> dict[str, Any]:
-    """Return the table that a TOML file holds."""
-    try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123  (pathlib is slow to import)
-            table: dict[str, Any] = _toml_module().loads(file.read())
-    except OSError as error:
-        raise InputError(f"cannot read {what}: {error.strerror}", path=path) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{what} is not UTF-8: {error}", path=path) from error
-    except ValueError as error:
-        raise InputError(f"not TOML: {error}", path=path) from error
-    return table
-
-
 def _from_toml(path: Path) -> Profile:
-    table = read_toml(path, "the profile")
+    table = read_toml(path, "profile")
     try:
         return _from_table(table, path.stem)
     except ParamError as error:
         raise InputError(str(error), path=path) from error
 
 
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Read a TOML file; ``what`` it is is said where that fails."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read the {what}: {error.strerror}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the {what} is not UTF-8: {error}", path=path) from error
+    try:
+        table: dict[str, Any] = _toml_module().loads(text)
+    except ValueError as error:
+        raise InputError(f"not TOML: {error}", path=path) from error
+    return table
+
+
 def _toml_module() -> Any:  # noqa: ANN401  (a module)
     try:
-        import tomllib  # noqa: PLC0415  (only for profiles from files)
+        import tomllib  # noqa: PLC0415  (only for TOML files)
     except ImportError:  # Python 3.10
         try:
-            import tomli as tomllib  # noqa: PLC0415  (only for profiles from files)
+            import tomli as tomllib  # noqa: PLC0415  (only for TOML files)
         except ImportError as error:
-            msg = "a TOML profile on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
+            msg = "a TOML file on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
             raise HostError(msg) from error
     return tomllib
 

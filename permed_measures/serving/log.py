@@ -87,7 +87,7 @@ class Fields:
     def of_file(cls, path: str | Path) -> Fields:
         """Read a log format: TOML, each field as ``duration = { field = "data.value", unit = "ms" }``."""
         given: dict[str, Any] = {}
-        for key, found in read_toml(path, "the log format").items():
+        for key, found in read_toml(Path(path), "log format").items():
             parts = found if isinstance(found, dict) and key != "where" else {"field": found}
             given |= {key if part == "field" else f"{key}_{part}": value for part, value in parts.items()}
         known = [known.name for known in fields(cls)]
