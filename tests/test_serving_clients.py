@@ -9,16 +9,13 @@ import sys
 import time
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from rerank_server import RerankServer
 
 from permed_measures.errors import ParamError
 from permed_measures.serving import RerankEvaluator, measure_latency, measure_throughput
 from permed_measures.serving.rerank import HttpReranker
+from tests.rerank_server import RerankServer
 
 QUERIES = {f"q{n}": f"query {n}" for n in range(10)}
 CANDIDATES = {query_id: [(f"d{m}", f"text {m}") for m in range(8)] for query_id in QUERIES}
