@@ -11,7 +11,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from permed_measures.cli._demo_data import example
+
+from permed_measures.cli.demo import example
 
 pytest.importorskip("click", reason="the shell tool needs it")
 

@@ -263,7 +263,7 @@ def test_compare_and_gate_find_the_same_in_large_files(tmp_path, monkeypatch, me
         gate(qrels, run, baseline=base, max_drop=0.5, conditions=[f"{measures.split()[0]}>=0"])
         for run, base in ((runs["after"], runs["before"]), (paths["after"], paths["before"]))
     ]
-    assert [check.held for check in drop[0].checks] == [check.held for check in drop[1].checks]
+    assert [check.verdict for check in drop[0].checks] == [check.verdict for check in drop[1].checks]
     assert drop[0].notes == drop[1].notes
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import permed_measures
-from permed_measures import compare, evaluate, experiment, explain, gate, plan, verify
+from permed_measures import compare, corrected, evaluate, experiment, explain, gate, plan, verify
+from permed_measures.judges import agreement
 from permed_measures.render.result import FORMATS, Result
 from permed_measures.verification.references import REFERENCES
 
@@ -85,6 +86,8 @@ RESULTS = {
     "Plan": lambda: plan(sd=0.2, difference=0.02),
     "Comparison": lambda: compare(QRELS, RUN, {"other": OTHER}, "P@1 RR AP nDCG R@2"),
     "Experiment": _experiment,
+    "Agreement": lambda: agreement(QRELS, QRELS),
+    "Corrected": lambda: corrected(QRELS, QRELS, RUN, "P@1 RR"),
     "Gate": lambda: gate(QRELS, RUN, ["RR>=0.5", "P@1>=2"]),
     "Power": _power,
     "Explanation": lambda: explain(QRELS, RUN, about="map@10"),

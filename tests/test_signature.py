@@ -94,8 +94,8 @@ def test_every_json_has_signatures():
 
 
 def test_a_gate_has_the_conditions_of_what_it_checked():
-    found = json.loads(gate(QRELS, RUN, ["RR>=0"]).to_json())["signatures"]
-    assert found == {"RR": str(evaluate(QRELS, RUN, "RR").signatures[parse("RR")])}
+    (check,) = json.loads(gate(QRELS, RUN, ["RR>=0"]).to_json())["checks"]
+    assert check["signature"] == str(evaluate(QRELS, RUN, "RR").signatures[parse("RR")])
 
 
 def test_an_evaluation_is_pickled_without_its_judgements():

@@ -86,7 +86,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
     r"""Check CONDITIONS on the means of a RUN: measure, one of >= <= == > <, number. Quote them: the shell knows > too.
 
     \b
-    The two commonest:
+    Examples:
       permed-measures gate qrels.txt run.trec 'nDCG@10>=0.85' 'P@5>=0.8'
       permed-measures gate                      # what gate.toml says, here or in a folder above
 
