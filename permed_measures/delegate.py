@@ -253,21 +253,21 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         return bool(part.handed(dicts, highest))
     if not isinstance(dicts, dict) or set(map(type, dicts.values())) != {dict} or not all(dicts.values()):
         return False
-    numbers = map(dict.values, dicts.values())
+    numbers = list(chain.from_iterable(map(dict.values, dicts.values())))
     try:
         texts = ["".join(dicts), *map("".join, dicts.values())]
-        total = sum(map(sum, numbers)) if highest < 0 else 0  # no text; two infinities make NaN too
         if not all(map(str.isascii, texts)):
             "".join(texts).encode()
-    except (TypeError, ArithmeticError, UnicodeEncodeError):
+    except (TypeError, UnicodeEncodeError):
         return False
-    if any(map(contains, texts, repeat("\0"))) or any(map(contains, [dicts, *dicts.values()], repeat(""))):
+    odd = any(map(contains, texts, repeat("\0"))) or any(map(contains, [dicts, *dicts.values()], repeat("")))
+    if odd or set(map(type, numbers)) != {float if highest < 0 else int}:
         return False
     if highest < 0:
-        return type(total) is float and not math.isnan(total)
-    grades = list(chain.from_iterable(numbers))
-    whole = set(map(type, grades)) == {int} and max(map(abs, set(grades))) <= highest
-    return whole and (min(set(grades)) >= 0 or min(map(max, map(dict.values, dicts.values()))) >= 0)
+        return not math.isnan(sum(numbers))  # two infinities make one, too
+    grades = set(numbers)
+    negative = min(grades) < 0 and min(map(max, map(dict.values, dicts.values()))) < 0
+    return max(map(abs, grades)) <= highest and not negative
 
 
 def delegate(

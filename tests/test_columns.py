@@ -19,6 +19,7 @@ from ir_measures import AP, RR, Bpref, P, R, Rprec, Success, nDCG
 import permed_measures
 import permed_measures.ranking as ranking_module
 from permed_measures import GWAP, Coverage, InputError, RelevanceEvaluator, evaluate
+from permed_measures.delegate import handed
 from permed_measures.inputs import as_qrels, rankings_of
 from permed_measures.measures import DEFINED, arrays
 from permed_measures.ranking import ORDERS, Ranking, Rankings, compiled_columns, rank
@@ -66,7 +67,7 @@ def test_columns_are_what_rank_says(order, data, bounds):
     qrels, run, query_ids = data
     expected = one_by_one(qrels, run, query_ids, bounds, order)
     ways = [arrays.fill(qrels, run, query_ids, bounds, order)]
-    if PART is not None:
+    if ranking_module.COLUMNS is not None:
         ways.append(compiled_columns(qrels, run, query_ids, bounds, order))
     ties = any(view.ascending is not None for view in expected.views)
     assert ways[0] is not None
@@ -271,6 +272,27 @@ def test_it_says_whether_the_compiled_part_is_in_use(plain):
 
 def test_the_compiled_part_is_there_where_its_source_can_be_compiled():
     assert (Path(permed_measures.__file__).parent / "_columns.c").is_file() or PART is not None
+
+
+NOT_PLAIN = [None, 5, [], {"q": None}, {"q": []}, {5: {"a": 1}}, {"q": {"a": None}}, {"q": {"a": []}}, {"": {"a": 1}}]
+NOT_PLAIN += [
+    {"q": {}},
+    {"q": {"a": 10**400}},
+    {"q": {"\0": 1}},
+    {"q": {"\ud800": 1}},
+    {"q": {"a": -1}},
+    {"q": {"a": 11}},
+]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("wrong", NOT_PLAIN)
+def test_what_pytrec_eval_must_not_see_is_kept_from_it(wrong):
+    assert handed(wrong, 10) is False
+    assert handed({"q": {"a": 2, "b": -1}}, 10) is True
+    for score in (1, True, float("nan"), "0.5", None, [], 10**400):
+        assert handed({"q": {"a": 1.0}, "r": {"b": score}}) is False
+    assert handed({"q": {"a": 1.0, "é": float("inf")}}) is True
 
 
 @pytest.mark.parametrize("wrong", [None, 5, [], {"q": None}, {"q": []}, {5: {}}, {"q": {"a": None}}, {"": {}}])
