@@ -83,8 +83,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
-    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz or .zst. Parquet may also be a
-    folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of rows.
+    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz or .zst. Parquet may
+    also be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of
+    rows.
 
     \b
     Examples:
