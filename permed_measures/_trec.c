@@ -583,8 +583,11 @@ static int read_chunk(Worker *worker, Chunk *chunk) {
         while (kinds[*at] == SPACE) at++;
         next = *at == '\n' || *at == '#' ? memchr(at, '\n', (size_t)(end - at)) : read_line(at, fields, &chunk->longer);
         chunk->line = chunk->lines;
+        if (next != NULL && (*at == '\n' || *at == '#')) {
+            if (next > good) good = utf_8_end(next, end); /* what a comment holds matters to nobody */
+            continue;
+        }
         if (next == NULL || next > good) return keep_line(worker, chunk, line);
-        if (*at == '\n' || *at == '#') continue;
         if (!alike(query.at, query.size, fields[0].at, fields[0].size)) {
             if (worker->count && (status = finish(worker, chunk, query)) != SOUND) return status;
             worker->count = 0;

@@ -298,3 +298,16 @@ def test_a_packed_file_that_ends_too_early_is_broken(tmp_path, suffix):
         for depth in (10, None):
             with pytest.raises(InputError, match=r"a broken (gzip|zstd) file"):
                 rankings(path, {}, depth, large=0)
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("depth", [1, None])
+def test_what_a_comment_holds_matters_to_nobody(tmp_path, depth):
+    path = tmp_path / "run"
+    path.write_bytes("q Q0 é 1 2.5 t\n".encode() + b"# \xff \0\nq Q0 b 2 1.5 t\n# \xed\xa0\x80\n")
+    assert read_run(path) == {"q": {"é": 2.5, "b": 1.5}}
+    assert rankings(path, {"q": {"é": 1}}, depth, large=0)["q"].ranked == [(1, 1)]
+    path.write_bytes(path.read_bytes() + b"q Q0 \xff 3 0.5 t\n")
+    for read in (read_run, lambda of: rankings(of, {}, depth, large=0)):
+        with pytest.raises(InputError, match=":5: not UTF-8: byte 0xff"):
+            read(path)

@@ -83,7 +83,7 @@ def test_where_a_run_is_wanted_it_is_told_what_it_is(path):
 def test_a_gate_takes_it_as_a_baseline_and_refuses_other_judgements(path):
     held = gate(QRELS, RUN, ["P@1>=0"], baseline=path, profile="permed", max_drop=0.5)
     assert [check.verdict for check in held.checks] == ["holds", "undecided"]  # three queries, and no rankings
-    with pytest.raises(InputError, match=r"1 of 3 queries have other judgements \('q1'\)"):
+    with pytest.raises(InputError, match=r"1 query judged otherwise \('q1'\)"):
         gate({**QRELS, "q1": {"c": 1}}, RUN, ["P@1>=0"], baseline=path, profile="permed", max_drop=0.5)
 
 

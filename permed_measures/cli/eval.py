@@ -78,9 +78,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
-    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz. Parquet may also be a
-    folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of rows, as
-    is a file for which --memory-limit or another option of engines is given.
+    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz or .zst. Parquet may also
+    be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of
+    rows, as is a file for which --memory-limit or another option of engines is given.
 
     \b
     Examples:
@@ -150,7 +150,10 @@ def _is_dataset(path: str) -> bool:
 def _named(paths: Sequence[str]) -> dict[str, str]:
     """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
     for names in (
-        [path if "://" in path or _is_pattern(path) else Path(path.removesuffix(".gz")).stem for path in paths],
+        [
+            path if "://" in path or _is_pattern(path) else Path(path.removesuffix(".gz").removesuffix(".zst")).stem
+            for path in paths
+        ],
         paths,
         [f"{n}: {path}" for n, path in enumerate(paths, 1)],
     ):

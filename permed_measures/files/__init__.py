@@ -1,7 +1,7 @@
 """Files of qrels and runs, one module per format.
 
 ``read_qrels(path)`` returns ``{query_id: {doc_id: grade}}``, ``read_run(path)`` ``{query_id: {doc_id: score}}`` or,
-where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be compressed with gzip.
+where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip or zstd.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def _columns(source: Source, what: str, first: int, block: bytes) -> _Rows:
         raise _fault(source, what, first, block)
     if line_end == _LINE_END:
         return _Rows(fields[::step], fields[2::step], values, fields[1::step], longer)
-    source.decode(block, first)  # an error names the line
+    _check_utf_8(source, first, block)
     query_ids, iterations, doc_ids = (b"\n".join(fields[at::step]).decode().split("\n") for at in range(3))
     return _Rows(query_ids, doc_ids, values, iterations, longer)
 
@@ -264,9 +264,16 @@ def _numbered(first: int, block: bytes) -> Iterator[tuple[int, bytes, list[bytes
             yield number, line, line.split()
 
 
+def _check_utf_8(source: Source, first: int, block: bytes) -> None:
+    """Raise the error of a line that cannot be decoded; what a comment holds matters to nobody."""
+    for number, line in [(first, block)] if b"#" not in block else enumerate(block.split(b"\n"), first):
+        if is_data(line):
+            source.decode(line, number)
+
+
 def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
     """Find the line that makes a block unreadable."""
-    source.decode(block, first)
+    _check_utf_8(source, first, block)
     expected, at = _FIELDS[what], _VALUE[what]
     parse: Callable[[bytes], int | float] = grade_of if what == "qrels" else score_of
     for number, line, fields in _numbered(first, block):
