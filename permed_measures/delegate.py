@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from itertools import accumulate, chain, repeat
 from operator import contains, itemgetter
@@ -25,6 +25,7 @@ from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
 from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
 _BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
+_AT_ONCE = 8192  # queries that are handed over as they are
 _FEW = 8
 _FAR = 2**63
 _LENGTHS = 64
@@ -75,7 +76,7 @@ class _Invocation:
         none = dict.fromkeys(names, 0.0)
         known = self._handed(given)
         if known is not None:
-            return _picked(names, [answer or none for answer in known])
+            return _picked(names, (answer or none for answer in known))
         places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
         order = [-1] * len(rankings)
         for query, seen in self._known(rankings):
@@ -83,7 +84,7 @@ class _Invocation:
         distinct = _picked(names, [*self._ask(list(places)), none])
         return [list(map(column.__getitem__, order)) for column in distinct]
 
-    def _handed(self, given: Given | None) -> list[dict[str, float]] | None:
+    def _handed(self, given: Given | None) -> Iterable[dict[str, float]] | None:
         """Give pytrec_eval the caller's own dicts; None where it must not see them, or would take longer."""
         calls = self.calls.values()
         unlike = self.gains is not None or self.judged_only or not self._zero
@@ -91,8 +92,10 @@ class _Invocation:
             return None
         if given.longest > (_FAR if self._depth is None else self._depth) or not given.can_be_handed():
             return None
-        answers = _evaluator(given.qrels, sorted({call.name for call in calls}), self._level()).evaluate(given.run)
-        return list(map(answers.get, given.query_ids, repeat({})))
+        evaluator = _evaluator(given.qrels, sorted({call.name for call in calls}), self._level())
+        if len(given.query_ids) <= _AT_ONCE:
+            return map(evaluator.evaluate(given.run).get, given.query_ids, repeat({}))
+        return chain.from_iterable(map(partial(_in_part, evaluator, given), range(0, len(given.query_ids), _AT_ONCE)))
 
     def _level(self) -> int:
         return min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)  # no grade there is higher
@@ -134,7 +137,14 @@ class _Invocation:
         return _answers(known, made, lambda qrels: _evaluator(qrels, names, level))
 
 
-def _picked(names: Sequence[str], answers: Sequence[Mapping[str, float]]) -> list[list[float]]:
+def _in_part(evaluator: Any, given: Given, start: int) -> Iterator[dict[str, float]]:  # noqa: ANN401  (pytrec_eval's)
+    """Ask for some queries: pytrec_eval keeps the lists of all that it is asked for, twice."""
+    some = given.query_ids[start : start + _AT_ONCE]
+    answers = evaluator.evaluate({query: given.run[query] for query in some if query in given.run})
+    return map(answers.get, some, repeat({}))
+
+
+def _picked(names: Sequence[str], answers: Iterable[Mapping[str, float]]) -> list[list[float]]:
     """Return the answers under each name."""
     rows = map(itemgetter(*names), answers)
     return [list(rows)] if len(names) == 1 else list(map(list, zip(*rows, strict=True)))

@@ -23,6 +23,7 @@ from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.files.values import is_saved
+from permed_measures.judges import corrected
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import progress
@@ -68,6 +69,10 @@ from permed_measures.render.result import Format
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--signatures", is_flag=True, help="Below the means, the conditions of each number in one line.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
+@click.option(
+    "--human", metavar="FILE", help="People's grades of a random sample: the difference, corrected for the judge."
+)
+@click.option("--map", "mapping", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
 @click.option("--save", metavar="FILE", help="Also save the values of all queries: compare takes the file as runs.")
 @report_options
 def command(  # noqa: PLR0913  (one parameter per option)
@@ -96,6 +101,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     brief: bool,
     signatures: bool,
     html: str | None,
+    human: str | None,
+    mapping: str | None,
     save: str | None,
     output: str | None,
 ) -> None:
@@ -117,6 +124,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures compare qrels.jsonl a.jsonl b.jsonl c.jsonl --cluster conversation --all-pairs
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --margin 0.02
       permed-measures compare qrels.txt bm25.run llm=seed1.run,seed2.run,seed3.run -m nDCG@10
+      permed-measures compare llm.txt bm25.run dense.run -m nDCG@10 --human people.txt
       permed-measures compare baseline.values new.values
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --group turn --format csv -o by_turn.csv
       permed-measures compare qrels.jsonl no_long.jsonl no_sequential.jsonl no_working.jsonl \
@@ -130,6 +138,30 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if not measures and profile is None and not any(map(_is_known, systems.values())):
         profile = "permed"
     first, *others = systems
+    if human is not None:
+        if (
+            judged is None
+            or len(others) != 1
+            or isinstance(systems[first], list)
+            or isinstance(systems[others[0]], list)
+        ):
+            msg = "--human takes the judge's qrels, a baseline and one run"
+            raise ParamError(msg)
+        found = corrected(
+            *(qrels_in(judged, qrels_format), human, systems[others[0]], list(measures) or None),
+            baseline=systems[first],
+            profile=profile,
+            min_relevance=min_relevance,
+            queries=queries,
+            order=order,
+            mapping=mapping,
+            cluster=cluster,
+            alpha=alpha,
+        )
+        if html is not None:
+            write_whole(html, found.to_html())
+        write_or_print(output, found.render(form))
+        return
     with progress("reading") as step:
         comparison = compare(
             None if judged is None else qrels_in(judged, qrels_format),

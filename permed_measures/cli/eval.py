@@ -21,6 +21,7 @@ from permed_measures.files.output import print_note, write_or_print
 from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
 from permed_measures.files.source import Source
 from permed_measures.inputs import as_qrels
+from permed_measures.judges import corrected
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Table, Value, of_table
@@ -41,6 +42,11 @@ _LONG_WORK = 32 << 20
 @_formats.measures_options
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
 @click.option("-p", "--places", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals.")
+@click.option(
+    "--human", metavar="FILE", help="People's grades of a random sample of queries: correct the judge's means."
+)
+@click.option("--map", "mapping", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
+@click.option("--cluster", metavar="conversation|REGEX|FILE", help="With --human: queries that are one unit.")
 @click.option("--save", metavar="FILE", help="Also save the values of all queries; compare takes the file as runs.")
 @click.option("--signatures", is_flag=True, help="Below the table, the conditions of each number in one line.")
 @_formats.relevance_option
@@ -65,6 +71,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     by_query: bool,
     form: Format | None,
     places: int,
+    human: str | None,
+    mapping: str | None,
+    cluster: str | None,
     save: str | None,
     signatures: bool,
     min_relevance: float | None,
@@ -91,6 +100,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.txt *.run.gz --format latex -o table.tex
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
       permed-measures eval qrels.txt bm25.run -m nDCG@10 --save baseline.values
+      permed-measures eval llm.txt run.trec -m nDCG@10 --human people.txt
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
@@ -100,6 +110,21 @@ def command(  # noqa: PLR0913  (one parameter per option)
     shown_by_query, by_query = by_query, by_query or save is not None
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
+    if human is not None or mapping is not None or cluster is not None:
+        if human is None or len(runs) != 1 or shown_by_query or save or signatures or engine or any(of_engine.values()):
+            msg = (
+                "--human takes one run, --map and --cluster; without it, and with other options, there is no correction"
+            )
+            raise ParamError(msg)
+        found_means = corrected(
+            *(_formats.qrels_in(qrels, qrels_format), human, _formats.run_in(runs[0], run_format)),
+            list(measures) or None,
+            **options,
+            mapping=mapping,
+            cluster=cluster,
+        )
+        write_or_print(output, found_means.render(form))
+        return
     engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
     found: dict[str, Evaluation] = {}
     judged: Any = _formats.qrels_in(qrels, qrels_format)

@@ -50,6 +50,8 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     min_relevance: float | None = None,
     queries: QuerySet | None = None,
     order: Order = "float32",
+    human: QrelsLike | None = None,
+    mapping: str | None = None,
     correction: Correction = "holm",
     alpha: float = 0.05,
     run_name: str = "run",
@@ -62,7 +64,8 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     Without conditions the profile's targets are checked. ``baseline`` is a run, or a file that gate --accept wrote;
     ``max_drop``, then needed, is a number or {measure: number}. docs/gating.md says how it decides. ``segments`` (as
     ``groups`` of compare) asks everything of each group too; ``cluster`` names the independent units; ``tell`` is
-    called with what cannot be decided, before anything is computed.
+    called with what cannot be decided, before anything is computed. ``human`` has people's grades of a random sample of
+    queries: conditions are then decided by means corrected for the judge's errors (see :func:`corrected`).
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": ["b", "a"]}
     >>> result = gate(qrels, run, ["RR>=0.5", "P@1>0.2", "p95_ms<=500"], serving={"p95_ms": 310})
@@ -76,7 +79,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     _check_margins(rules, has_baseline=baseline is not None)
     from permed_measures.gating.verdicts import Input, Job  # noqa: PLC0415  (the plugin of pytest is light)
 
-    given = Input(qrels, run, baseline, run_name, min_relevance, queries, order, profile)
+    given = Input(qrels, run, baseline, run_name, min_relevance, queries, order, profile, human, mapping)
     asked = given.ask(conditions, serving, rules, allow_skipped=allow_skipped)
     options = {name: value for name, value in vars(rules).items() if value is not None} | {"correction": correction}
     job = Job(given, asked, rules, serving or {}, segments, cluster, correction, options)

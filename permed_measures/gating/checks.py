@@ -151,13 +151,19 @@ def span_of(measure: Measure, columns: Iterable[Values]) -> Span:
 
 
 def value_check(  # noqa: PLR0913, PLR0917  (a condition, the values, and how they are decided)
-    condition: Condition, value: float, column: Values, span: Span | None, cluster_of: ClusterOf, rules: Rules
+    condition: Condition,
+    value: float,
+    column: Values,
+    span: Span | None,
+    cluster_of: ClusterOf,
+    rules: Rules,
+    interval: Interval | None = None,
 ) -> Check:
     """Decide a condition by the value; where confidence is asked for, by the near end of its interval."""
     held = condition.holds(value)
     sample = inference.units(column, cluster_of)
-    found = None if span is None else inference.mean_estimate(sample, span)
-    interval = None if found is None else found.interval(rules.alpha)
+    found = None if span is None or interval is not None else inference.mean_estimate(sample, span)
+    interval = interval if found is None else found.interval(rules.alpha)
     verdict: Verdict = "holds" if held else "fails"
     why = "" if held else f"off by {abs(value - condition.bound):.4g}"
     if rules.confident:

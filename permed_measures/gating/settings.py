@@ -34,12 +34,14 @@ KEYS: Mapping[str, Any] = {
     "min_relevance": _NUMBER,
     "queries": _TEXT,
     "order": _TEXT,
+    "human": _TEXT,
+    "mapping": _TEXT,
     "correction": _TEXT,
     "alpha": float,
     "qrels_format": _TEXT,
     "run_format": _TEXT,
 }
-_PATHS = ("qrels", "run", "baseline", "serving", "profile", "segments", "cluster")
+_PATHS = ("qrels", "run", "baseline", "serving", "profile", "segments", "cluster", "human")
 
 
 def find(start: Path | None = None) -> Path | None:

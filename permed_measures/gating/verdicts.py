@@ -33,6 +33,7 @@ from permed_measures.gating.checks import (
 from permed_measures.gating.conditions import Asked, Condition, ask, figure
 from permed_measures.gating.result import Gate
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.judges import corrected
 from permed_measures.measures.base import written
 from permed_measures.notes import NEVER_MEET
 from permed_measures.profiles import Profile, QuerySet, load_profile
@@ -68,6 +69,9 @@ class Input:
     queries: QuerySet | None = None
     order: Order = "float32"
     profile: str | Path | Profile | None = None
+    human: QrelsLike | None = None
+    """People's grades of a random sample of queries, by which a judge's means are corrected."""
+    mapping: str | None = None
 
     @property
     def known(self) -> Profile | None:
@@ -157,10 +161,12 @@ class Job:
             units = None if self.cluster is None else clusters(query_ids, self.cluster)
             groups = {} if self.segments is None else grouped(query_ids, self.segments)
             values = self._values(found, units, groups)
+            if self.given.human is not None:
+                values, notes = self._corrected(values, groups)
             drops, few = self._drops(found, units, groups)
             low = [] if found.baseline is None else self._low()
             few += [f"{name}: to be low, so no drop is asked of it" for name in low]
-            notes = [*found.notes, *few, *(cluster_notes(query_ids, units) if drops else ())]
+            notes = [*notes, *found.notes, *few, *(cluster_notes(query_ids, units) if drops else ())]
         figures = [_figure_check(condition, self.serving) for condition in self.asked.figures]
         skipped = [Check("figure", condition, "skipped", "no figure is given") for condition in self.asked.skipped]
         checks = (*values, *figures, *skipped, *drops)
@@ -209,6 +215,33 @@ class Job:
                 signature = str(found.run.signatures[measure])
                 checks.append(replace(check, segment=segment, signature=signature))
         return checks
+
+    def _corrected(self, values: Sequence[Check], groups: Mapping[str, Sequence[str]]) -> tuple[list[Check], list[str]]:
+        """Decide the conditions by means that people's sample corrects; drops stay those of the judge's grades."""
+        given = self.given
+        if groups or given.human is None:
+            msg = "human: a sample of queries says nothing of each segment; leave segments out"
+            raise ParamError(msg)
+        found = corrected(
+            *(given.qrels, given.human, _once(given.run)),
+            profile=self.asked.profile(given.known, given.min_relevance),
+            mapping=given.mapping,
+            cluster=self.cluster,
+            min_relevance=given.min_relevance,
+            queries=given.queries,
+            order=given.order,
+            alpha=self.rules.alpha,
+        )
+        checks = []
+        for check in values:
+            mean = found[self.asked.entries[check.condition.name].measure]
+            value, low, high = mean.corrected.value, mean.corrected.low, mean.corrected.high
+            ends = None if low is None or high is None else (low, high)
+            again = value_check(check.condition, value, {}, None, None, self.rules, ends)
+            why = "; ".join(filter(None, [again.why, f"quoted: {mean.quote}, of {mean.num_people} judged by people"]))
+            checks.append(replace(again, why=why, n=check.n, units=check.units, signature=check.signature))
+        said = [] if given.baseline is None else ["drops are those of the judge's grades alone"]
+        return checks, [*found.notes[:2], *said]
 
     def _drops(
         self, found: Evaluated, units: Clusters | None, groups: Mapping[str, Sequence[str]]

@@ -29,11 +29,12 @@ from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.judges.pairs import Agreement, agreement
 from permed_measures.judges.plots import interval_plot
 from permed_measures.judges.scales import Scale, to_scale_of
-from permed_measures.profiles import Profile
+from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.result import Result
-from permed_measures.render.words import number, queries
+from permed_measures.render.words import number
+from permed_measures.render.words import queries as counted
 
 FEWEST = 15
 """Below so many queries (clusters) judged by people, nothing is corrected."""
@@ -176,6 +177,7 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     mapping: str | Scale | None = None,
     cluster: Groups | None = None,
     min_relevance: float | None = None,
+    queries: QuerySet | None = None,
     order: Order = "float32",
     alpha: float = 0.05,
     judge_name: str = "the judge",
@@ -195,7 +197,7 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     """
     by_people = as_qrels(human)
     judged = to_scale_of(by_people, as_qrels(llm), mapping, judge_name)
-    asked: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "order": order}
+    asked: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     shared = _shared(judged, by_people)
     values = [
         (evaluate(judged, which, measures, **asked), evaluate(shared, which, measures, **asked))
@@ -349,12 +351,12 @@ def _squares(sample: Units) -> float:
 def _promises(judged: Qrels, by_people: Qrels, shared: Qrels, found: Agreement, name: str) -> list[str]:
     """Return what the numbers rest on beside the data."""
     promise = (
-        f"people judged {queries(len(shared))} of the {len(judged):,} that {name} judged; the correction is right only "
+        f"people judged {counted(len(shared))} of the {len(judged):,} that {name} judged; the correction is right only "
         "if these were drawn at random (permed-measures judges --sample) and judged to the same depth"
     )
     said = [promise]
     if len(by_people) > len(shared):
-        said.append(f"{queries(len(by_people) - len(shared))} of people's are not among the judge's, and do not count")
+        said.append(f"{counted(len(by_people) - len(shared))} of people's are not among the judge's, and do not count")
     only = found.pairs[name].only_judge
     if only:
         said.append(
