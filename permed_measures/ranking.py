@@ -8,6 +8,7 @@ that is already in order.
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from array import array
 from bisect import bisect_right
@@ -273,10 +274,9 @@ def _top(scores: Mapping[str, float], depth: int) -> Mapping[str, float]:
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
     try:
-        sum(scores.values())  # numpy would read text
-        with np.errstate(over="ignore"):
-            keys = np.fromiter(scores.values(), np.float32, len(scores))
-    except (TypeError, ValueError, ArithmeticError):
+        # the fastest strict conversion: numpy's own would read text
+        keys = np.frombuffer(struct.pack(f"{len(scores)}f", *scores.values()), np.float32)
+    except (struct.error, TypeError, ValueError, ArithmeticError):
         return scores
     if np.isnan(keys).any():
         return scores
