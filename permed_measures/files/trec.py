@@ -126,10 +126,11 @@ def lists(source: Source) -> Iterator[tuple[str, dict[str, float], int]]:
             if query != query_id:
                 if query_id is not None:
                     yield query_id, group, more
+                    more = 0
                 if query in done:
                     raise MixedError
                 done.add(query)
-                query_id, group, count, more = query, {}, 0, 0
+                query_id, group, count = query, {}, 0
             group[doc_id] = value
             count += 1
             if len(group) != count:
