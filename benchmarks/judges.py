@@ -106,7 +106,8 @@ def main() -> None:
                     label = f"Δ {measure}" if difference else measure
                     told = ("held" if held else "MISSED") + (", must be narrow" if narrow else "")
                     print(
-                        f"{label:<12}{name:<15}{n:>5}{num:>6}{rho:>7.2f}{alone:>13.3f}{covers:>8.3f}{width:>7.2f}  {told}"
+                        f"{label:<12}{name:<15}{n:>5}{num:>6}{rho:>7.2f}{alone:>13.3f}{covers:>8.3f}{width:>7.2f}"
+                        f"  {told}"
                     )
     print(f"{missed} rows missed")
     raise SystemExit(missed > 0)

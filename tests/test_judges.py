@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from permed_measures import InputError, ParamError, corrected, evaluate
+from permed_measures import InputError, ParamError, corrected, evaluate, gate
 from permed_measures.cli import main
 from permed_measures.judges import agreement, mapped, parse_map, sample_queries
 
@@ -286,3 +286,51 @@ def test_shell_draws_queries(tmp_path, capsys):
     assert _shell("judges", llm, llm, "--sample", "2") == 2
     assert _shell("judges", llm) == 2
     assert "give the qrels of a judge" in capsys.readouterr().err
+
+
+@pytest.fixture
+def judged_files(tmp_path):
+    people, llm, sample, run = _values(200, 60)
+    lines = [f"{q} Q0 {d} 1 {9 - n} t" for q, docs in run.items() for n, d in enumerate(docs)]
+    (tmp_path / "run.trec").write_text("\n".join(lines))
+    (tmp_path / "base.trec").write_text("\n".join(line.replace(" 9 t", " 0 t") for line in lines))
+    return _write(tmp_path / "llm.txt", llm), _write(tmp_path / "people.txt", sample), str(tmp_path / "run.trec")
+
+
+def test_shell_corrects_means_and_differences(judged_files, capsys):
+    llm, people, run = judged_files
+    assert _shell("eval", llm, run, "-m", "P@5", "--human", people, "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)["measures"]["P@5"]
+    expected = corrected(llm, people, run, "P@5")["P@5"]
+    assert found["corrected"] == {
+        "value": expected.corrected.value,
+        "low": expected.corrected.low,
+        "high": expected.corrected.high,
+    }
+    assert found["quote"] == "corrected"
+    base = run.replace("run.trec", "base.trec")
+    assert _shell("compare", llm, base, run, "-m", "P@2", "--human", people, "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["difference"] is True
+    assert found["measures"]["P@2"]["judge"]["value"] == pytest.approx(
+        evaluate(llm, run, "P@2")["P@2"] - evaluate(llm, base, "P@2")["P@2"]
+    )
+    for wrong in (("--map", "4:1"), ("--human", people, "--save", "x"), ("--human", people, "-q")):
+        assert _shell("eval", llm, run, *wrong) == 2
+    assert "option" in capsys.readouterr().err
+
+
+def test_gate_asks_the_corrected_value(judged_files, capsys):
+    llm, people, run = judged_files
+    found = corrected(llm, people, run, "P@5")["P@5"]
+    between = (found.judge.value + found.corrected.value) / 2
+    assert found.corrected.value < between < found.judge.value  # the judge over-rates
+    assert gate(llm, run, [f"P@5>={between}"]).exit_code == 0
+    result = gate(llm, run, [f"P@5>={between}"], human=people)
+    assert result.exit_code == 1
+    (check,) = result.checks
+    assert (check.value, check.interval) == (found.corrected.value, (found.corrected.low, found.corrected.high))
+    assert _shell("gate", llm, run, f"P@5>={between}", "--human", people) == 1
+    assert "of 60 judged by people" in capsys.readouterr().out
+    with pytest.raises(ParamError, match="says nothing of each segment"):
+        gate(llm, run, ["P@5>=0"], human=people, segments=r"(\d)$")

@@ -23,7 +23,6 @@ from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.files.values import is_saved
-from permed_measures.judges import corrected
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import progress
@@ -139,12 +138,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
         profile = "permed"
     first, *others = systems
     if human is not None:
-        if (
-            judged is None
-            or len(others) != 1
-            or isinstance(systems[first], list)
-            or isinstance(systems[others[0]], list)
-        ):
+        from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
+
+        if judged is None or len(others) != 1 or any(isinstance(system, list) for system in systems.values()):
             msg = "--human takes the judge's qrels, a baseline and one run"
             raise ParamError(msg)
         found = corrected(

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -21,7 +21,6 @@ from permed_measures.files.output import print_note, write_or_print
 from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
 from permed_measures.files.source import Source
 from permed_measures.inputs import as_qrels
-from permed_measures.judges import corrected
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Table, Value, of_table
@@ -110,20 +109,15 @@ def command(  # noqa: PLR0913  (one parameter per option)
     shown_by_query, by_query = by_query, by_query or save is not None
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-    if human is not None or mapping is not None or cluster is not None:
-        if human is None or len(runs) != 1 or shown_by_query or save or signatures or engine or any(of_engine.values()):
-            msg = (
-                "--human takes one run, --map and --cluster; without it, and with other options, there is no correction"
-            )
-            raise ParamError(msg)
-        found_means = corrected(
-            *(_formats.qrels_in(qrels, qrels_format), human, _formats.run_in(runs[0], run_format)),
-            list(measures) or None,
-            **options,
-            mapping=mapping,
-            cluster=cluster,
-        )
-        write_or_print(output, found_means.render(form))
+    if _is_corrected(
+        human, mapping, cluster, (*runs[1:], shown_by_query, save, signatures, engine, *of_engine.values())
+    ):
+        from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
+
+        judge, sample = _formats.qrels_in(qrels, qrels_format), cast("str", human)
+        run, asked = _formats.run_in(runs[0], run_format), list(measures) or None
+        means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
+        write_or_print(output, means.render(form))
         return
     engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
     found: dict[str, Evaluation] = {}
@@ -149,6 +143,17 @@ def command(  # noqa: PLR0913  (one parameter per option)
     for name, evaluation in found.items():
         for note in evaluation.notes:
             print_note(f"note: {note}" if len(found) == 1 else f"note: {name}: {note}")
+
+
+def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, others: Sequence[Any]) -> bool:
+    """Whether means are corrected by people's sample; then there is one run, and no other option."""
+    if human is None and (mapping or cluster):
+        msg = f"--{'map' if mapping else 'cluster'} is for means that are corrected: give --human FILE, or leave it out"
+        raise ParamError(msg)
+    if human is not None and any(others):
+        msg = "--human takes one run, and no --by-query, --save, --signatures or option of engines"
+        raise ParamError(msg)
+    return human is not None
 
 
 def _engine_for(

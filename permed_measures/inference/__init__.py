@@ -30,10 +30,8 @@ EXACT_UNITS = 20
 """Up to this many units the exact sign-flip test decides, above it the t."""
 FEWEST_CLUSTERS = 6
 """With fewer clusters no test can show anything at 5%: the smallest p is 2^(1 - G)."""
-FEWEST_DETECTABLE = 15
-POWER = 0.8
-_FEW_DIFFERENCES = 10
-_HOLDS_K = 2
+FEWEST_DETECTABLE, POWER = 15, 0.8
+_FEW_DIFFERENCES, _HOLDS_K = 10, 2
 _NORMAL = NormalDist()
 _CELLS = 2_000_000
 """Drawn sign flips go through about this many cells at a time: 16 MB."""
