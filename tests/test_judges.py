@@ -290,7 +290,7 @@ def test_shell_draws_queries(tmp_path, capsys):
 
 @pytest.fixture
 def judged_files(tmp_path):
-    people, llm, sample, run = _values(200, 60)
+    _, llm, sample, run = _values(200, 60)
     lines = [f"{q} Q0 {d} 1 {9 - n} t" for q, docs in run.items() for n, d in enumerate(docs)]
     (tmp_path / "run.trec").write_text("\n".join(lines))
     (tmp_path / "base.trec").write_text("\n".join(line.replace(" 9 t", " 0 t") for line in lines))

@@ -62,7 +62,7 @@ class _Command(click.Command):
 )
 @click.option("--cluster", metavar="conversation|REGEX|FILE", help="The independent units, such as conversations.")
 @click.option("--human", metavar="FILE", help="People's grades of a random sample: conditions ask the corrected means.")
-@click.option("--map", "mapping", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
+@click.option("--map", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
 @click.option("--serving", metavar="FILE", help='Serving figures, one JSON object: {"p95_ms": 310, …}.')
 @click.option("--allow-skipped", is_flag=True, default=None, help="A profile's target without its figure is no error.")
 @click.option("--accept", is_flag=True, help="Store the run's values as the baseline, and its anchor.")

@@ -35,7 +35,7 @@ KEYS: Mapping[str, Any] = {
     "queries": _TEXT,
     "order": _TEXT,
     "human": _TEXT,
-    "mapping": _TEXT,
+    "map": _TEXT,
     "correction": _TEXT,
     "alpha": float,
     "qrels_format": _TEXT,
@@ -132,6 +132,8 @@ def arguments(
     qrels_form, run_form = known.pop("qrels_format", None), known.pop("run_format", None)
     known.setdefault("run_name", run_name(known["run"], "run"))
     known |= {"qrels": qrels_in(known["qrels"], qrels_form), "run": run_in(known["run"], run_form)}
+    if "map" in known:
+        known["mapping"] = known.pop("map")
     baseline = known.get("baseline")
     if isinstance(baseline, (str, Path)):
         if not Path(baseline).exists():
