@@ -1,9 +1,11 @@
 """Agreement of judges, and means corrected by people's sample: arithmetic, promises, and coverage."""
 
+import doctest
 import json
 import math
 import random
 import re
+from pathlib import Path
 
 import pytest
 
@@ -334,3 +336,9 @@ def test_gate_asks_the_corrected_value(judged_files, capsys):
     assert "of 60 judged by people" in capsys.readouterr().out
     with pytest.raises(ParamError, match="says nothing of each segment"):
         gate(llm, run, ["P@5>=0"], human=people, segments=r"(\d)$")
+
+
+def test_the_story_in_the_docs_is_true():
+    found = doctest.testfile(str(Path(__file__).parents[1] / "docs" / "judges.md"), module_relative=False)
+    assert found.attempted > 8
+    assert not found.failed
