@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from unittest import mock
 
 import ir_measures
@@ -20,7 +21,7 @@ from ir_measures.providers import registry
 
 from compat.corpora.corpus import Grid
 from compat.tables import TABLES
-from permed_measures import ParamError, evaluate
+from permed_measures import InputError, ParamError, evaluate, ranking
 from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
 from permed_measures.explanation.names import convention_of
@@ -56,6 +57,11 @@ def by_evaluate_together(measures: Sequence[Measure], qrels: Grid, run: Grid) ->
         for group in _by_depth(measures)
         for measure, column in evaluate(qrels, run, group).columns.items()
     }
+
+
+def by_evaluate_plain(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
+    """One call for all, with lists that only the plain definition of the order takes, and kernels then."""
+    return evaluate(qrels, {q: MappingProxyType(scores) for q, scores in run.items()}, list(measures)).columns
 
 
 def by_evaluate_lists(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
@@ -141,17 +147,22 @@ def by_explain(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
     return values
 
 
-def _by_large_files(left_out: str) -> Callable[[Sequence[Measure], Grid, Grid], Values]:
-    """One call per group, on a TREC file and with one of its readers; what that leaves to the others lacks."""
+def _by_large_files(kind: str, *, compiled: bool) -> Callable[[Sequence[Measure], Grid, Grid], Values]:
+    """One call per group, on a file and with one of its readers; what that leaves to the plain reader lacks."""
 
     def compute(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
         values: Values = {}
-        with TemporaryDirectory() as folder, mock.patch.object(large_runs, left_out, return_value=None):
-            path = Path(folder, "run.trec")
-            path.write_text("".join(_trec_lines(qrels, run)), encoding="utf-8")
+        part = ranking.COLUMNS if compiled else None
+        with TemporaryDirectory() as folder, mock.patch.object(ranking, "COLUMNS", part):
+            path = Path(folder, f"run.{kind}")
+            lines = _trec_lines(qrels, run) if kind == "trec" else _csv_lines(qrels, run)
+            path.write_text("".join(lines), encoding="utf-8")
             for group in _by_depth(measures):
                 plan = Plan(group)
-                rankings = large_runs.rankings(path, qrels, plan.depth, large=0)
+                try:
+                    rankings = large_runs.rankings(path, qrels, plan.depth, large=0)
+                except InputError:
+                    continue  # an id that such a file cannot hold
                 columns = [] if rankings is None else plan.columns(qrels, rankings, list(qrels))
                 for measure, column in zip(group if columns else [], columns, strict=True):
                     values[measure] = dict(zip(qrels, column, strict=True))
@@ -190,6 +201,14 @@ def _trec_lines(qrels: Grid, run: Grid) -> Iterator[str]:
                 yield f"{query_id} Q0 {doc_id} 0 {score!r} compat\n"
 
 
+def _csv_lines(qrels: Grid, run: Grid) -> Iterator[str]:
+    yield "query_id,doc_id,score\n"
+    for query_id, scores in run.items():
+        if query_id in qrels:
+            for doc_id, score in scores.items():
+                yield f"{query_id},{doc_id},{score!r}\n"
+
+
 def _short_name(measure: Measure, kind: str) -> str:
     ours = own(measure)
     host = None if ours is None or delegates(measure) else ours.host_name(ours.params)
@@ -205,6 +224,7 @@ def _is_new_to_trec_eval(name: str) -> bool:
 HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
     "evaluate": by_evaluate,
     "evaluate_together": by_evaluate_together,
+    "evaluate_plain": by_evaluate_plain,
     "evaluate_lists": by_evaluate_lists,
     "ir_measures": by_ir_measures,
     "pytrec_eval": by_relevance_evaluator,
@@ -212,8 +232,9 @@ HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
     "tables_polars": _by_tables("polars"),  # the other engines, once: tests/test_tables.py
     "tables_duckdb": _by_tables("duckdb"),
     "explain": by_explain,
-    "large_numpy": _by_large_files("_by_engine"),
-    "large_duckdb": _by_large_files("_top_of_trec"),
+    "large_compiled": _by_large_files("trec", compiled=True),
+    "large_numpy": _by_large_files("trec", compiled=False),
+    "large_duckdb": _by_large_files("csv", compiled=False),
     "shell": by_shell,
 }
 
@@ -221,6 +242,7 @@ _NEEDED = {
     "ranx": ("ranx",),
     "tables_polars": ("narwhals", "polars"),
     "tables_duckdb": ("narwhals", "duckdb"),
+    "large_compiled": ("permed_measures._columns",),
     "large_duckdb": ("duckdb",),
     "shell": ("click",),
 }

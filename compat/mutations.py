@@ -23,7 +23,7 @@ CORPORA = (
     "short", "plain", "unicode", "ten_grades", "all_negative",
 )  # fmt: skip
 REFERENCES = ("by_hand", "pytrec_eval")
-HOSTS = ("evaluate", "evaluate_together", "ir_measures", "pytrec_eval", "evaluate_lists")
+HOSTS = ("evaluate", "evaluate_together", "evaluate_plain", "ir_measures", "pytrec_eval", "evaluate_lists")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,6 @@ class Mutation:
             compiled.unlink()
 
 
-_SORTED_TIES = "enumerate(sorted(group, reverse=True))"
 _DISCOUNT = "return sum([grade / log2(rank + 1) for rank, grade in hits if grade > 0])"
 _EXP = "(2.0**grade - 1.0) / log2(rank + 1)"
 
@@ -63,103 +62,45 @@ def _in(host: str, name: str, file: str, old: str, new: str) -> Mutation:
 
 MUTATIONS = (
     # the order
-    Mutation("ties ascending", "ranking.py", _SORTED_TIES, "enumerate(sorted(group))"),
-    Mutation("ties in input order", "ranking.py", _SORTED_TIES, "enumerate(group)"),
-    Mutation("ties ignored", "ranking.py", "if equal.max() > 1:", "if equal.max() > 9999:"),
     Mutation(
-        "ties by UTF-16",
-        "ranking.py",
-        _SORTED_TIES,
-        "enumerate(sorted(group, reverse=True, key=lambda d: d.encode('utf-16-be')))",
-    ),
-    Mutation("ties by lower case", "ranking.py", _SORTED_TIES, "enumerate(sorted(group, reverse=True, key=str.lower))"),
-    Mutation(
-        "64-bit scores",
-        "ranking.py",
-        "np.ndarray(len(scores), np.float32, _packer(len(scores))(*scores.values()))",
-        "np.array(list(scores.values()), dtype=np.float64)",
-    ),
-    Mutation(
-        "short: ties ascending",
+        "ties ascending",
         "ranking.py",
         "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
         "sorted(sorted(zip(keys, scores, strict=True)), key=lambda pair: -pair[0])]\n    elif",
     ),
     Mutation(
-        "short: ties in input order",
+        "ties in input order",
         "ranking.py",
         "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
         "sorted(zip(keys, scores, strict=True), key=lambda pair: -pair[0])]\n    elif",
     ),
-    Mutation("short: 64-bit scores", "ranking.py", 'array("f", scores.values())', 'array("d", scores.values())'),
     Mutation(
-        "short: ties taken for ordered",
+        "ties by UTF-16",
+        "ranking.py",
+        "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
+        "sorted(zip(keys, scores), key=lambda p: (p[0], p[1].encode('utf-16-be')), reverse=True)]\n    elif",
+    ),
+    Mutation(
+        "ties by lower case",
+        "ranking.py",
+        "sorted(zip(keys, scores, strict=True), reverse=True)]\n    elif",
+        "sorted(zip(keys, scores), key=lambda p: (p[0], p[1].lower()), reverse=True)]\n    elif",
+    ),
+    Mutation("64-bit scores", "ranking.py", 'return array("f", scores.values())', 'return array("d", scores.values())'),
+    Mutation(
+        "ties taken for ordered",
         "ranking.py",
         "if not all(map(gt, keys, keys[1:])):",
         "if not all(a >= b for a, b in zip(keys, keys[1:])):",
     ),
-    Mutation("short: ranks from 0", "ranking.py", "enumerate(in_order, 1)", "enumerate(in_order)"),
     Mutation(
-        "rank counts those not below",
-        "ranking.py",
-        'ascending.searchsorted(judged_scores, "right")',
-        'ascending.searchsorted(judged_scores, "left")',
+        "ranks from 0", "ranking.py", "enumerate(islice(in_order, depth), 1)", "enumerate(islice(in_order, depth))"
     ),
     Mutation(
-        "ranks from 0",
-        "ranking.py",
-        "ranks = (num_ret + 1 - not_above).tolist()",
-        "ranks = (num_ret - not_above).tolist()",
+        "columns: ranks from 0", "measures/arrays.py", "1 + keys.searchsorted(wanted)", "keys.searchsorted(wanted)"
     ),
-    Mutation("ascending scores", "ranking.py", "ascending = np.sort(keys)", "ascending = np.sort(keys)[::-1]"),
-    Mutation(
-        "top: a tie at the cut unseen",
-        "ranking.py",
-        "first = single[: depth + 1].tolist()",
-        "first = single[:depth].tolist()",
-    ),
-    Mutation(
-        "top: ties unseen in ordered lists",
-        "ranking.py",
-        "list(islice(scores, depth)) if len(set(first)) == len(first) else None",
-        "list(islice(scores, depth))",
-    ),
-    Mutation(
-        "top: ties unseen in unordered lists",
-        "ranking.py",
-        "if len(set(first)) != len(first) or isnan(first[0]):",
-        "if isnan(first[0]):",
-    ),
-    Mutation(
-        "top: one document too few",
-        "ranking.py",
-        "for place in places[:depth].tolist()]",
-        "for place in places[: depth - 1].tolist()]",
-    ),
-    Mutation(
-        "top: one document too few in ordered lists",
-        "ranking.py",
-        "return list(islice(scores, depth)) if",
-        "return list(islice(scores, depth - 1)) if",
-    ),
-    Mutation(
-        "top: the lowest first",
-        "ranking.py",
-        "places[np.argsort(single[places])[::-1]]",
-        "places[np.argsort(single[places])]",
-    ),
-    Mutation(
-        "top: every list taken for ordered",
-        "ranking.py",
-        "if np.count_nonzero(single[1:] <= single[:-1]) == len(single) - 1:",
-        "if True:",
-    ),
-    Mutation(
-        "top: ranks from 0",
-        "ranking.py",
-        "for place, doc_id in enumerate(top, 1) if doc_id in grades",
-        "for place, doc_id in enumerate(top) if doc_id in grades",
-    ),
+    Mutation("columns: ties ignored", "measures/arrays.py", "ranks[first : first + len(rows)] = rows", "pass"),
+    Mutation("columns: one rank too many", "measures/arrays.py", "ranks[ranks > bounds[0]] = inf", "pass"),
     Mutation(
         "lists: ranks from 0",
         "ranking.py",
@@ -312,22 +253,27 @@ MUTATIONS = (
     Mutation(
         "delegate: float grades truncated",
         "delegate.py",
-        "return all(type(grade) is int and abs(grade)",
-        "return all(abs(grade)",
+        "grade == int(grade) and abs(grade)",
+        "abs(grade)",
     ),
     Mutation("delegate: the worst first", "delegate.py", "{str(place): float(-place)", "{str(place): float(place)"),
     Mutation(
         "delegate: relevance level ignored",
         "delegate.py",
-        "level = 1 if threshold else min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)",
-        "level = 1",
+        "return min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)",
+        "return 1",
     ),
     Mutation("delegate: relevance level rounded down", "delegate.py", "math.ceil(self.rel)", "math.floor(self.rel)"),
-    Mutation("delegate: missed documents forgotten", "delegate.py", "enumerate(ranking.missed)", "enumerate([])"),
+    Mutation(
+        "delegate: missed documents forgotten",
+        "delegate.py",
+        "grades if needs_missed else grades[: len(ranks)]",
+        "grades[: len(ranks)]",
+    ),
     Mutation(
         "delegate: judged_only forgotten",
         "delegate.py",
-        "rankings = [ranking.judged_only() for ranking in rankings]",
+        "ranking = ranking.judged_only()",
         "pass",
     ),
     Mutation("delegate: the length of the list guessed", "delegate.py", "if not exact_length:", "if True:"),
@@ -340,8 +286,8 @@ MUTATIONS = (
     Mutation(
         "delegate: lists cut one too early",
         "delegate.py",
-        "return length if depth is None else min(length, depth)",
-        "return length if depth is None else max(1, min(length, depth - 1))",
+        "length = length if depth is None or length < depth else depth",
+        "length = length if depth is None or length < depth else max(1, depth - 1)",
     ),
     Mutation("delegate: beta ignored", "measures/set_f.py", "if beta == 1 else", "if True else"),
     Mutation("delegate: R is P", "measures/r.py", 'Call(f"recall_{cutoff}"', 'Call(f"P_{cutoff}"'),
@@ -352,13 +298,13 @@ MUTATIONS = (
     # evaluate and the hosts
     Mutation(
         "evaluate: a depth that is too small",
-        "evaluate.py",
+        "evaluate/__init__.py",
         "max((depth for depth in depths if depth is not None), default=None)",
         "min((depth for depth in depths if depth is not None), default=None)",
     ),
     Mutation(
         "evaluate: queries missing from the run dropped",
-        "evaluate.py",
+        "evaluate/__init__.py",
         "query_ids = list(qrels) if",
         "query_ids = [q for q in qrels if q in run] if",
     ),
@@ -474,10 +420,14 @@ MUTATIONS = (
         "value - unit, value + unit",
         "value + unit, value - unit",
     ),
-    _in("large_duckdb", "64-bit scores", "files/large.py", '"float32": "s::FLOAT"', '"float32": _EXACT'),
-    _in("large_duckdb", "ties ascending", "files/large.py", "sum(other > doc_id", "sum(other < doc_id"),
+    _in("large_duckdb", "64-bit scores", "files/engine.py", '"float32": "s::FLOAT"', '"float32": _EXACT'),
+    _in("large_duckdb", "ties ascending", "files/engine.py", "sum(other > doc_id", "sum(other < doc_id"),
     _in(
-        "large_duckdb", "ranks from 0", "files/large.py", "len(ascending) + 1 - not_above", "len(ascending) - not_above"
+        "large_duckdb",
+        "ranks from 0",
+        "files/engine.py",
+        "len(ascending) + 1 - not_above",
+        "len(ascending) - not_above",
     ),
 )
 
@@ -531,7 +481,8 @@ def _try(mutation: Mutation | None, expectations: Path) -> tuple[bool, str]:
             return False, str(error)
         hosts = HOSTS if mutation is None else mutation.hosts
         command = [sys.executable, "-m", "compat.mutations", str(expectations), *hosts]
-        environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1"}
+        # the compiled part has no text to change; tests/test_columns.py holds it to the plain definition
+        environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1", "PERMED_MEASURES_PLAIN": "1"}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     told = (done.stdout.strip() or done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
     return done.returncode != 0, told

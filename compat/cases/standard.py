@@ -9,6 +9,7 @@ _JUDGED = ("", "rel=2", "judged_only=True", "rel=2, judged_only=True")
 CASES = [
     *cases("P", *_JUDGED, cutoffs=_CUT),
     *cases("R", *_JUDGED, cutoffs=_CUT),
+    *cases("R", "", cutoffs=(50,)),
     *cases("Success", *_JUDGED, cutoffs=_CUT),
     *cases("AP", *_JUDGED),
     *cases("RR", *_JUDGED),
