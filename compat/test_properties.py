@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from unittest import mock
 
 from hypothesis import HealthCheck, given, settings
@@ -10,6 +11,7 @@ from ir_measures import Measure
 
 from compat.corpora.corpus import Grid
 from permed_measures import evaluate, ranking
+from permed_measures.inputs import RunLike
 from permed_measures.measures import parse_all
 from permed_measures.verification import all_params
 from permed_measures.verification.references import REFERENCES, TOLERANCE
@@ -58,17 +60,21 @@ def _qrels(grades: st.SearchStrategy[float]) -> st.SearchStrategy[Grid]:
 
 def _compare(measures: list[Measure], qrels: Grid, run: Grid, reference: str) -> None:
     _compare_once(measures, qrels, run, reference)
-    with mock.patch.object(ranking, "_SHORT", 0):  # these lists are short: rank them as long ones too
+    with mock.patch.object(ranking, "COLUMNS", None):  # by numpy, and then by the plain definition
         _compare_once(measures, qrels, run, reference)
+        _compare_once(measures, qrels, run, reference, {q: MappingProxyType(scores) for q, scores in run.items()})
 
 
-def _compare_once(measures: list[Measure], qrels: Grid, run: Grid, reference: str) -> None:
-    together = evaluate(qrels, run, measures).columns
+def _compare_once(
+    measures: list[Measure], qrels: Grid, run: Grid, reference: str, given: RunLike | None = None
+) -> None:
+    ours = run if given is None else given
+    together = evaluate(qrels, ours, measures).columns
     for measure in measures:
         asked = REFERENCES[reference].find(measure.NAME, all_params(measure))
         assert asked is not None, measure
         theirs = asked.compute(qrels, run)
-        alone = evaluate(qrels, run, [measure]).columns[measure]
+        alone = evaluate(qrels, ours, [measure]).columns[measure]
         for query_id in qrels:
             reference_value = theirs.get(query_id, 0.0)
             assert abs(alone[query_id] - reference_value) <= TOLERANCE, (measure, query_id, reference)
