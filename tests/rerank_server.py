@@ -87,10 +87,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        with self.server.lock:  # before the client has the answer, and may ask how many there were
+            self.server.log.append((begun, time.perf_counter(), status))
         self.wfile.write(body)
         self.wfile.flush()
-        with self.server.lock:
-            self.server.log.append((begun, time.perf_counter(), status))
 
     def log_message(self, *_):
         """Keep quiet: the log is ours."""
