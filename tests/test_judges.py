@@ -208,6 +208,14 @@ def test_promise_depth_and_strangers_are_noted():
         corrected(llm, sample, run, "NumRet")
 
 
+def test_only_judged_queries_count_where_a_mean_runs_over_those_of_the_run():
+    _, llm, sample, run = _values(100, 30)
+    found = corrected(llm, sample, {**run, "nobody": ["d0"]}, "Coverage@5", queries="run")["Coverage@5"]
+    assert (found.num_judge, found.num_people) == (100, 30)
+    coverage = [any(sample[q].values()) for q in sample]
+    assert found.people.value == pytest.approx(sum(coverage) / 30)
+
+
 def test_difference_is_about_both_runs():
     _, llm, sample, run = _values(300, 100)
     turned = {q: docs[::-1] for q, docs in run.items()}

@@ -208,7 +208,10 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     _check_means(first.means)
     means = {}
     for measure in first.means:
-        from_judge, from_people = (_column(evaluations, measure) for evaluations in zip(*values, strict=True))
+        from_judge, from_people = (
+            _column(evaluations, measure, judgements)
+            for evaluations, judgements in zip(zip(*values, strict=True), (judged, shared), strict=True)
+        )
         span = DIFFERENCE if baseline is not None else _span(measure, from_judge.values())
         means[measure] = estimates(from_judge, from_people, span, cluster, alpha)
     found = agreement(by_people, judged, names=[judge_name], mapping=[], cluster=cluster)
@@ -231,9 +234,12 @@ def _check_means(means: Mapping[Measure, float]) -> None:
         raise ParamError(f"{', '.join(summed)}: only means can be corrected, and this is no mean over queries")
 
 
-def _column(evaluations: Sequence[Evaluation], measure: Measure) -> dict[str, float]:
-    """Return the values of each query, or the differences run - baseline where there are two."""
-    first = evaluations[0].columns[measure]
+def _column(evaluations: Sequence[Evaluation], measure: Measure, judged: Qrels) -> dict[str, float]:
+    """Return the values of each judged query, or the differences run - baseline where there are two.
+
+    A mean over the queries of the run has values of others, too: nobody judged them.
+    """
+    first = {query: value for query, value in evaluations[0].columns[measure].items() if query in judged}
     if len(evaluations) == 1:
         return first
     second = evaluations[1].columns[measure]
