@@ -105,9 +105,12 @@ def _singles(scores: list[Any]) -> Any:  # noqa: ANN401  (numpy's)
     """Return scores as 32-bit floats; None where one is NaN, or no number."""
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
-    total = np.asarray(sum(scores))  # no text, no bytes
+    kinds = set(map(type, scores))
+    numbers = (int, float, np.integer, np.floating)
+    if not all(issubclass(kind, numbers) and not issubclass(kind, np.timedelta64) for kind in kinds):
+        return None  # text and dates, too, become floats in some versions of numpy
     doubles = np.fromiter(scores, np.float64, len(scores))
-    if total.dtype.kind not in "fiub" or total.ndim or (total != total and np.isnan(doubles).any()):
+    if np.isnan(doubles).any():
         return None
     with np.errstate(over="ignore"):  # 1e300 is infinite there, in trec_eval 9.0.8 too
         return doubles.astype(np.float32)
