@@ -257,6 +257,19 @@ def test_clusters_widen_the_corrected_interval():
     assert clustered.corrected.value == pytest.approx(plain.corrected.value)
 
 
+def test_a_table_of_clusters_has_every_query_and_an_expression_leaves_the_others_alone():
+    people, llm, sample, run = _values(60, 20)
+    some = {query: "c" for query in list(people)[:30]}
+    for asked in (
+        lambda: corrected(llm, sample, run, "P@5", cluster=some),
+        lambda: agreement(sample, llm, cluster=some),
+        lambda: sample_queries(people, 2, cluster=some),
+    ):
+        with pytest.raises(InputError, match="every query needs a cluster"):
+            asked()
+    assert len(sample_queries(people, 55, cluster="^q1[0-4]$")) == 55  # each of q10 to q14 is a cluster of its own
+
+
 def test_sample_is_random_seeded_and_free_of_order():
     ids = [f"q{i}" for i in range(100)]
     assert sample_queries(ids, 10, seed=1) == sample_queries(ids[::-1], 10, seed=1)

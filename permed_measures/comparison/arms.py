@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-import ir_measures
 from ir_measures import Measure
 
 from permed_measures.comparison.changes import Key, Settings
@@ -13,7 +12,7 @@ from permed_measures.comparison.columns import Column, Shelf
 from permed_measures.comparison.p_imp import Counts, PairImprovement, Tops, pair_counts, pair_improvement, tops
 from permed_measures.comparison.repeats import averaged
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import Evaluation
+from permed_measures.evaluate import Evaluation, is_mean
 from permed_measures.inputs import Qrels, Returned
 from permed_measures.notes import NEVER_MEET, Queries
 from permed_measures.profiles import Profile
@@ -129,7 +128,7 @@ class Arms:
 
 def _check_means(measures: Iterable[Measure]) -> None:
     for measure in measures:
-        if type(measure.aggregator()) is not ir_measures.MeanAgg:
+        if not is_mean(measure):
             raise ParamError(f"{measure} is not a mean over queries, so its change cannot be tested; leave it out")
 
 

@@ -15,8 +15,8 @@ from permed_measures.comparison import columns, significance
 from permed_measures.comparison.clusters import Clusters
 from permed_measures.comparison.p_imp import PairImprovement
 from permed_measures.comparison.repeats import Spread, spread
+from permed_measures.evaluate.spans import span_of
 from permed_measures.inference import SAME, Estimate, Extra, Interval, Span, Units
-from permed_measures.measures import declared
 
 PairedTest = Literal["auto", "t", "wilcoxon", "randomization"]
 TESTS: tuple[PairedTest, ...] = get_args(PairedTest)
@@ -159,7 +159,7 @@ class Values:
 
     @cached_property
     def _spans(self) -> dict[Measure, Span]:
-        return {m: _span(m, [self.by_key[name, m] for name in self.names]) for m in self.measures}
+        return {m: span_of(m, [self.by_key[name, m] for name in self.names]) for m in self.measures}
 
     def table(self, group: str | None, query_ids: Sequence[str] | None, p_imp: Mapping[str, PairImprovement]) -> Table:
         """Make the table of all queries, or of a group; its verdicts come with the correction."""
@@ -243,18 +243,6 @@ def _mean(values: Iterable[float]) -> float | None:
 
 def _sign(value: float | None) -> int:
     return 0 if value is None else (value > 0) - (value < 0)
-
-
-def _span(measure: Measure, columns: Iterable[Mapping[str, float]]) -> Span:
-    """Return the range of a measure: as it declares it, else from 0 to 1, else the values seen."""
-    known = declared(measure)
-    low, high = (0.0, 1.0) if known is None else known.RANGE
-    seen = [
-        value for column in columns for value in (min(column.values(), default=0.0), max(column.values(), default=0.0))
-    ]
-    if math.isfinite(low) and math.isfinite(high) and low - SAME <= min(seen) and max(seen) <= high + SAME:
-        return Span(low, high)
-    return Span(min(seen), max(*seen, min(seen) + 1.0), closed=False)
 
 
 def _deciding(sample: Units, settings: Settings, extra: Extra) -> Decided:

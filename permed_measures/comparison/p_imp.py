@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from permed_measures.inference import EXACT_UNITS, Interval, Units, mean_estimate, mean_p, sign_flip_p
+from permed_measures.comparison.significance import deciding_p
+from permed_measures.inference import Interval, Units, mean_estimate
 from permed_measures.inputs import Qrels, Returned
 from permed_measures.ranking import Order, Ranking
 from permed_measures.ranking import order as in_order
@@ -123,6 +124,6 @@ def pair_improvement(
     net = Units([gained - lost for gained, lost in zip(right, wrong, strict=True)], sizes)
     p = None
     if len(net) > 1:
-        p = sign_flip_p(net) if len(net) <= EXACT_UNITS else mean_p(net)
+        p = deciding_p(net)
     interval = None if share is None else share.interval(alpha)
     return PairImprovement(cutoff, pairs, improved, worsened, interval, p)

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from permed_measures.inference import SAME
+from permed_measures.inference import EXACT_UNITS, SAME, Units, mean_p, sign_flip_p
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _EXACT_RANKS = 50
+
+
+def deciding_p(sample: Units) -> float | None:
+    """Return the p-value of the deciding test: exact sign flips up to 20 units, above that the t of the formula."""
+    return sign_flip_p(sample) if len(sample) <= EXACT_UNITS else mean_p(sample)
 
 
 def wilcoxon(differences: Sequence[float]) -> tuple[float, int] | None:

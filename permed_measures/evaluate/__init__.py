@@ -12,7 +12,7 @@ from ir_measures import Measure
 
 from permed_measures.delegate import Given, deepest, delegate
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
+from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.inputs import (
     Qrels,
@@ -37,7 +37,18 @@ from permed_measures.signature import Conditions, Digest, digests
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Evaluation", "Plan", "aggregate", "choose", "distinct", "evaluate", "read_for", "save_all", "with_advice"]
+__all__ = [
+    "Evaluation",
+    "Plan",
+    "aggregate",
+    "choose",
+    "distinct",
+    "evaluate",
+    "is_mean",
+    "read_for",
+    "save_all",
+    "with_advice",
+]
 
 
 _KEPT = 10

@@ -27,11 +27,16 @@ if TYPE_CHECKING:
     from permed_measures.signature import Digest
 
 
+def is_mean(measure: Measure) -> bool:
+    """Whether a measure's value over queries is the mean of theirs."""
+    return type(measure.aggregator()) is ir_measures.MeanAgg
+
+
 def aggregate(measure: Measure, values: Sequence[float]) -> float:
     """Return the mean over queries, or the sum where that is what the measure asks for (NumRet, NumQ, …)."""
-    aggregator = measure.aggregator()
-    if type(aggregator) is ir_measures.MeanAgg:
+    if is_mean(measure):
         return math.fsum(values) / len(values) if values else float("nan")
+    aggregator = measure.aggregator()
     for value in values:
         aggregator.add(value)
     return float(aggregator.result())

@@ -8,15 +8,11 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, Literal, get_args
 
-import ir_measures
-from ir_measures import Measure
-
 from permed_measures import inference
 from permed_measures.errors import ParamError
 from permed_measures.gating.conditions import Condition
 from permed_measures.inference import SAME, Interval, Span, Units
 from permed_measures.inference.student import t_quantile
-from permed_measures.measures import declared
 from permed_measures.render.words import p_is, queries
 
 Verdict = Literal["holds", "fails", "undecided", "skipped"]
@@ -133,21 +129,6 @@ def mean(values: Iterable[float]) -> float:
     """Return the mean, exactly rounded: the order changes nothing."""
     listed = list(values)
     return math.fsum(listed) / len(listed)
-
-
-def is_mean(measure: Measure) -> bool:
-    """Whether a measure's value over queries is the mean of theirs."""
-    return type(measure.aggregator()) is ir_measures.MeanAgg
-
-
-def span_of(measure: Measure, columns: Iterable[Values]) -> Span:
-    """Return the range of a measure: as it declares it, else from 0 to 1, else the values seen."""
-    known = declared(measure)
-    low, high = (0.0, 1.0) if known is None else known.RANGE
-    seen = [value for column in columns for value in column.values()]
-    if math.isfinite(low) and math.isfinite(high) and low - SAME <= min(seen) and max(seen) <= high + SAME:
-        return Span(low, high)
-    return Span(min(seen), max(*seen, min(seen) + 1.0), closed=False)
 
 
 def value_check(  # noqa: PLR0913, PLR0917  (a condition, the values, and how they are decided)

@@ -12,8 +12,9 @@ from typing import Any
 from permed_measures import inference
 from permed_measures.comparison.clusters import clusters
 from permed_measures.comparison.groups import Groups
+from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
-from permed_measures.gating.checks import Rules, differences, mean, queries_needed, span_of
+from permed_measures.gating.checks import Rules, differences, mean, queries_needed
 from permed_measures.gating.verdicts import Evaluated
 from permed_measures.inference import Estimate, Units, estimate
 from permed_measures.inference.student import t_quantile

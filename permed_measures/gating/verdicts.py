@@ -15,7 +15,8 @@ from permed_measures.comparison import CORRECTIONS, Correction
 from permed_measures.comparison.clusters import Clusters, cluster_notes, clusters
 from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import Evaluation, aggregate, evaluate
+from permed_measures.evaluate import Evaluation, aggregate, evaluate, is_mean
+from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
 from permed_measures.gating.baselines import Baseline, Rankings, depth_of
 from permed_measures.gating.checks import (
@@ -26,8 +27,6 @@ from permed_measures.gating.checks import (
     anchor_check,
     decide_drops,
     differences,
-    is_mean,
-    span_of,
     value_check,
 )
 from permed_measures.gating.conditions import Asked, Condition, ask, figure

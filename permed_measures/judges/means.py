@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import ir_measures
 from ir_measures import Measure
 
-from permed_measures.comparison.groups import Groups, grouped
+from permed_measures.comparison.clusters import clusters
+from permed_measures.comparison.groups import Groups
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import Evaluation, evaluate
+from permed_measures.evaluate import Evaluation, evaluate, is_mean
+from permed_measures.evaluate.spans import span_of
 from permed_measures.inference import (
     DIFFERENCE,
-    VALUE,
     Estimate,
     Span,
     Units,
@@ -212,7 +212,7 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
             _column(evaluations, measure, judgements)
             for evaluations, judgements in zip(zip(*values, strict=True), (judged, shared), strict=True)
         )
-        span = DIFFERENCE if baseline is not None else _span(measure, from_judge.values())
+        span = DIFFERENCE if baseline is not None else span_of(measure, [from_judge])
         means[measure] = estimates(from_judge, from_people, span, cluster, alpha)
     found = agreement(by_people, judged, names=[judge_name], mapping=[], cluster=cluster)
     notes = [*_promises(judged, by_people, shared, found, judge_name), *_kinds(means, first.labels), *first.notes]
@@ -229,7 +229,7 @@ def _shared(judged: Qrels, by_people: Qrels) -> Qrels:
 
 
 def _check_means(means: Mapping[Measure, float]) -> None:
-    summed = [str(measure) for measure in means if type(measure.aggregator()) is not ir_measures.MeanAgg]
+    summed = [str(measure) for measure in means if not is_mean(measure)]
     if summed:
         raise ParamError(f"{', '.join(summed)}: only means can be corrected, and this is no mean over queries")
 
@@ -244,13 +244,6 @@ def _column(evaluations: Sequence[Evaluation], measure: Measure, judged: Qrels) 
         return first
     second = evaluations[1].columns[measure]
     return {query: value - second[query] for query, value in first.items() if query in second}
-
-
-def _span(measure: Measure, values: Iterable[float]) -> Span:
-    low, high = getattr(measure, "RANGE", (VALUE.low, VALUE.high))
-    seen = list(values)
-    bounded = math.isfinite(low) and math.isfinite(high)
-    return Span(low, high) if bounded else Span(min(seen), max(seen), closed=False)
 
 
 @dataclass(frozen=True)
@@ -269,10 +262,7 @@ def estimates(
 ) -> CorrectedMean:
     """Return the three estimates of one measure from values per query: the judge's of all, people's of some."""
     pairs = {query: (value, from_judge[query]) for query, value in from_people.items() if query in from_judge}
-    cluster_of = None
-    if cluster is not None:
-        of = {query: name for name, members in grouped(from_judge, cluster).items() for query in members}
-        cluster_of = of.__getitem__
+    cluster_of = None if cluster is None else clusters(from_judge, cluster)
     is_difference = span is DIFFERENCE
     interval = difference_estimate if is_difference else mean_estimate
     by_judge = units(from_judge, cluster_of)

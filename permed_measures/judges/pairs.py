@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir_measures import Measure
 
+from permed_measures.comparison.clusters import clusters
 from permed_measures.comparison.groups import Groups, group_label, grouped
 from permed_measures.errors import InputError, ParamError
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
@@ -253,8 +254,7 @@ def _coefficients(
     found: Sequence[GradedTwice], cluster: Groups | None, alpha: float, seed: int
 ) -> dict[str, Coefficient]:
     queries = dict.fromkeys(item.query_id for item in found)
-    members = {query: [query] for query in queries} if cluster is None else grouped(queries, cluster)
-    counts = _counts(found, {query: unit for unit, inside in members.items() for query in inside})
+    counts = _counts(found, {q: q for q in queries} if cluster is None else clusters(queries, cluster).of)
     bounds = counts.drawn(draws=DRAWS, seed=seed, shares=(alpha / 2, 1 - alpha / 2))
     return {key: Coefficient(value, *bounds[key]) for key, value in counts.coefficients().items()}
 

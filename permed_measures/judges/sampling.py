@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from permed_measures.comparison.groups import Groups, grouped
+from permed_measures.comparison.clusters import clusters
+from permed_measures.comparison.groups import Groups
 from permed_measures.errors import ParamError
 
 
@@ -18,7 +19,10 @@ def sample_queries(query_ids: Iterable[str], num: int, *, seed: int = 0, cluster
     ['a', 'b', 'c']
     """
     known = sorted(set(query_ids))
-    members = {query: [query] for query in known} if cluster is None else grouped(known, cluster)
+    of = {query: query for query in known} if cluster is None else clusters(known, cluster).of
+    members: dict[str, list[str]] = {}
+    for query in known:
+        members.setdefault(of[query], []).append(query)
     what = "queries" if cluster is None else "clusters"
     if not 0 < num <= len(members):
         msg = f"a sample of {num} {what} cannot be drawn from {len(members):,}; give a number from 1 to {len(members)}"

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 from ir_measures import Measure
 
-from permed_measures.comparison.groups import Groups, grouped
-from permed_measures.comparison.significance import holm
+from permed_measures.comparison.clusters import clusters
+from permed_measures.comparison.groups import Groups
+from permed_measures.comparison.significance import deciding_p, holm
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.inference import EXACT_UNITS, Units, mean_p, sign_flip_p, units
+from permed_measures.inference import units
 from permed_measures.inference.orders import kendall_tau, tau_ap
 from permed_measures.inputs import Qrels, RunLike
 from permed_measures.render.document import Block, Cell, Lines, Table, Value
@@ -161,20 +162,13 @@ def _verdicts(side: Mapping[str, Evaluation], measure: Measure, cluster: Groups 
     """Say of every pair of systems which is better by the deciding test, Holm over the pairs."""
     columns = {name: evaluation.columns[measure] for name, evaluation in side.items()}
     queries = list(next(iter(columns.values())))
-    of = (
-        {q: name for name, members in grouped(queries, cluster).items() for q in members} if cluster is not None else {}
-    )
+    cluster_of = None if cluster is None else clusters(queries, cluster)
     samples = [
-        units({q: columns[a][q] - columns[b][q] for q in queries}, of.__getitem__ if of else None)
-        for a, b in combinations(columns, 2)
+        units({q: columns[a][q] - columns[b][q] for q in queries}, cluster_of) for a, b in combinations(columns, 2)
     ]
-    adjusted = holm([_deciding_p(sample) for sample in samples])
+    adjusted = holm([deciding_p(sample) for sample in samples])
     shown = [p is not None and p < alpha for p in adjusted]
     return [
         "not shown" if not is_shown else "first" if sum(sample.sums) > 0 else "second"
         for sample, is_shown in zip(samples, shown, strict=True)
     ]
-
-
-def _deciding_p(sample: Units) -> float | None:
-    return sign_flip_p(sample) if len(sample) <= EXACT_UNITS else mean_p(sample)
