@@ -259,7 +259,7 @@ def test_clusters_widen_the_corrected_interval():
 
 def test_a_table_of_clusters_has_every_query_and_an_expression_leaves_the_others_alone():
     people, llm, sample, run = _values(60, 20)
-    some = {query: "c" for query in list(people)[:30]}
+    some = dict.fromkeys(list(people)[:30], "c")
     for asked in (
         lambda: corrected(llm, sample, run, "P@5", cluster=some),
         lambda: agreement(sample, llm, cluster=some),
