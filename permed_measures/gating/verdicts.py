@@ -12,10 +12,10 @@ from ir_measures import Measure
 
 from permed_measures import inference
 from permed_measures.comparison import CORRECTIONS, Correction
-from permed_measures.comparison.clusters import Clusters, cluster_notes, clusters
-from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, aggregate, evaluate, is_mean
+from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
+from permed_measures.evaluate.groups import Groups, grouped
 from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
 from permed_measures.gating.baselines import Baseline, Rankings, depth_of
