@@ -17,11 +17,11 @@ from permed_measures.cli._formats import (
     run_in,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
-from permed_measures.comparison.groups import Groups, read_pairs
 from permed_measures.comparison.saved import systems_of
 from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation
+from permed_measures.evaluate.groups import Groups, read_pairs
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.files.values import is_saved
 from permed_measures.profiles import QUERY_SETS, QuerySet

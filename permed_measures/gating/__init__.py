@@ -17,7 +17,7 @@ from permed_measures.gating.result import Gate
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Correction
-    from permed_measures.comparison.groups import Groups
+    from permed_measures.evaluate.groups import Groups
     from permed_measures.inputs import QrelsLike, RunLike
     from permed_measures.profiles import Profile, QuerySet
     from permed_measures.ranking import Order

@@ -10,9 +10,9 @@ from statistics import NormalDist
 from typing import Any
 
 from permed_measures import inference
-from permed_measures.comparison.clusters import clusters
-from permed_measures.comparison.groups import Groups
 from permed_measures.comparison.systems import named_runs
+from permed_measures.evaluate.clusters import clusters
+from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
 from permed_measures.gating.checks import Rules, differences, mean, queries_needed

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from permed_measures.comparison import run_name
-from permed_measures.comparison.groups import NAMED
 from permed_measures.comparison.systems import is_repeated, named_runs
 from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.evaluate.groups import NAMED
 from permed_measures.files import read_qrels, read_run
 from permed_measures.files.values import is_saved
 from permed_measures.gating.conditions import read_serving

@@ -12,12 +12,12 @@ from ir_measures import Measure
 
 from permed_measures import inference
 from permed_measures.comparison import CORRECTIONS, Correction, run_name
-from permed_measures.comparison.clusters import Clusters, cluster_notes, clusters
-from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.comparison.repeats import Spread, apart, mean_evaluation, spread
 from permed_measures.comparison.systems import is_repeated
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, aggregate, evaluate, is_mean
+from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
+from permed_measures.evaluate.groups import Groups, grouped
 from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
 from permed_measures.gating.baselines import Baseline, Rankings, depth_of
@@ -54,7 +54,7 @@ class Evaluated:
     def repeats(self, measure: Measure, query_ids: Collection[str] | None = None) -> dict[str, Spread]:
         """Return how far the runs of the system, and of its baseline, are apart; none where each has one run."""
         both = {"run": self.runs, "baseline": () if self.baseline is None else self.baseline.runs}
-        columns = {name: [run.columns[measure] for run in runs if measure in run.columns] for name, runs in both.items()}
+        columns = {name: [run.columns.get(measure, {}) for run in runs] for name, runs in both.items()}
         return {name: found for name, those in columns.items() if (found := spread(those, query_ids)) is not None}
 
     @property
