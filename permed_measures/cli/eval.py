@@ -21,7 +21,7 @@ from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
 from permed_measures.files.source import Source
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
-from permed_measures.ranking import Order
+from permed_measures.ranking import Order, Ties
 from permed_measures.render.document import Table, Value, of_table
 from permed_measures.render.progress import progress
 from permed_measures.render.records import as_json
@@ -50,6 +50,7 @@ _LONG_WORK = 32 << 20
 @_formats.relevance_option
 @_formats.queries_option
 @_formats.order_option
+@_formats.ties_option
 @_formats.format_options
 @_formats.column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
@@ -80,6 +81,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     min_relevance: float | None,
     queries: QuerySet | None,
     order: Order,
+    ties: Ties,
     qrels_format: str | None,
     run_format: str | None,
     engine: str | None,
@@ -101,6 +103,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.txt *.run.gz --format latex -o table.tex
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
       permed-measures eval qrels.txt bm25.run -m nDCG@10 --save baseline.values
+      permed-measures eval qrels.txt bm25.run --ties expected
       permed-measures eval llm.txt run.trec -m nDCG@10 --human people.txt
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
@@ -113,7 +116,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     if _is_corrected(
-        human, mapping, cluster, (*runs[1:], shown_by_query, save, signatures, engine, *of_engine.values())
+        human,
+        mapping,
+        cluster,
+        (*runs[1:], shown_by_query, save, signatures, engine, ties != "trec", *of_engine.values()),
     ):
         from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
 
@@ -122,7 +128,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         write_or_print(output, means.render(form))
         return
-    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
+    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine, ties)
     found: dict[str, Evaluation] = {}
     judged: Any = _formats.qrels_in(qrels, qrels_format)
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
@@ -135,7 +141,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
             options |= {"by_query": by_query, **{name: value for name, value in of_engine.items() if value}}
             found = _in_engine(session, (qrels, judged), runs, run_format, list(measures) or None, **options)
         for name, path in _named(runs).items() if engine is None else ():
-            found[name] = evaluate(judged, _formats.run_in(path, run_format), list(measures) or None, **options)
+            run = _formats.run_in(path, run_format)
+            found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
     if save is not None:
         save_all(save, found)
@@ -152,7 +159,7 @@ def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, o
         msg = f"--{'map' if mapping else 'cluster'} is for means that are corrected: give --human FILE, or leave it out"
         raise ParamError(msg)
     if human is not None and any(others):
-        msg = "--human takes one run, and no --by-query, --save, --signatures or option of engines"
+        msg = "--human takes one run, and no --by-query, --save, --signatures, --ties or option of engines"
         raise ParamError(msg)
     return human is not None
 
@@ -183,13 +190,15 @@ def _in_engine(
 
 
 def _engine_for(
-    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any]
+    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any], ties: Ties
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
     given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name, value in options.items() if value]
     if engine is None and run_format in (None, parquet.NAME):
         datasets = any(map(_is_dataset, paths))
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
+    if engine is not None and ties != "trec":
+        raise ParamError(f"--ties {ties} is for runs in memory; in an engine ({engine}) ties go by document id")
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
     return engine
