@@ -19,7 +19,7 @@ from permed_measures.evaluate import Evaluation, evaluate, save_all
 from permed_measures.files import parquet
 from permed_measures.files.output import print_note, write_or_print
 from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
-from permed_measures.files.source import Source
+from permed_measures.files.source import Source, unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order
@@ -52,11 +52,9 @@ _LONG_WORK = 32 << 20
 @_formats.queries_option
 @_formats.order_option
 @_formats.format_options
-@_formats.column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
 @click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
 @click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
-@click.option("--duplicates", type=click.Choice(("error", "max")), help="With an engine: keep the highest score.")
 @click.option(
     "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
 )
@@ -86,9 +84,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
-    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz or .zst. Parquet may also
-    be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of
-    rows, as is a file for which --memory-limit or another option of engines is given.
+    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz, .bz2, .xz or .zst.
+    Parquet may also be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for
+    any number of rows, as is a file for which --memory-limit or another option of engines is given.
 
     \b
     Examples:
@@ -119,9 +117,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         write_or_print(output, means.render(form))
         return
-    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
+    said = _formats.said()
+    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine, said)
     found: dict[str, Evaluation] = {}
-    judged: Any = _formats.qrels_in(qrels, qrels_format)
+    judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     with ExitStack() as opening:
@@ -130,11 +129,13 @@ def command(  # noqa: PLR0913  (one parameter per option)
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
             one = partial(tables.evaluate_files, opening.enter_context(opened(engine, **limits)))
-            options |= {"by_query": by_query, **{name: value for name, value in of_engine.items() if value is not None}}
+            asked_of = {**of_engine, **said}
+            options |= {"by_query": by_query, **{name: value for name, value in asked_of.items() if value is not None}}
         for name, path in _named(runs).items():
             if engine is not None:
                 options["named"] = {"qrels": qrels, "run": path}
-            found[name] = one(judged, _formats.run_in(path, run_format), list(measures) or None, **options)
+            returned = path if engine is not None and is_parquet(path) else _formats.run_in(path, run_format)
+            found[name] = one(judged, returned, list(measures) or None, **options)
             step(name, len(found) / len(runs))
     if save is not None:
         save_all(save, found)
@@ -157,13 +158,18 @@ def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, o
 
 
 def _engine_for(
-    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any]
+    engine: str | None,
+    paths: Sequence[str],
+    run_format: str | None,
+    options: Mapping[str, Any],
+    said: Mapping[str, Any],
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
+    of_rows = said and said.get("duplicates") != "first"  # which rows of an engine have not
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if engine is None and run_format in (None, parquet.NAME):
         datasets = any(map(_is_dataset, paths))
-        engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
+        engine = "duckdb" if datasets or ((given or of_rows) and all(map(is_parquet, paths[1:]))) else None
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
     return engine
@@ -180,10 +186,7 @@ def _is_dataset(path: str) -> bool:
 def _named(paths: Sequence[str]) -> dict[str, str]:
     """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
     for names in (
-        [
-            path if "://" in path or _is_pattern(path) else Path(path.removesuffix(".gz").removesuffix(".zst")).stem
-            for path in paths
-        ],
+        [path if "://" in path or _is_pattern(path) else Path(unpacked_name(path)).stem for path in paths],
         paths,
         [f"{n}: {path}" for n, path in enumerate(paths, 1)],
     ):
