@@ -10,7 +10,7 @@ from operator import sub
 from permed_measures.inference import SAME
 
 
-class Ids(tuple[str, ...]):
+class Ids(tuple[str, ...]):  # noqa: SLOT001  (what is found out is kept)
     """The ids of queries; where each one is, is found out once somebody asks."""
 
     @cached_property
