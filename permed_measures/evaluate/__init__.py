@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, cast
 
 from ir_measures import Measure
 
-from permed_measures.delegate import Given, deepest, delegate
+from permed_measures.delegate import MAX_GRADE, deepest, delegate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate.choice import choose, distinct, with_rel
+from permed_measures.evaluate.columns import Column, Ids
 from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.evaluate.tied import check_ties, with_ties
@@ -123,19 +124,16 @@ class Plan:
 
     def columns(
         self, qrels: Qrels, run: Returned, query_ids: list[str], rankings: Rankings | None = None
-    ) -> list[list[float]]:
-        """Return one list of values per measure, in the order of the query ids.
+    ) -> list[Sequence[float]]:
+        """Return one sequence of values per measure, in the order of the query ids.
 
         A query that is missing from the run, or returns nothing, has the value 0.
         """
         known = self.rankings(qrels, run, query_ids) if rankings is None else rankings
-        columns: dict[int, list[float]] = {}
-        if self.by_kernel:
-            columns.update(self._by_kernel(known))
-        if self.by_delegate:
-            given = Given(qrels, run, query_ids) if self.order == "float32" else None
-            columns.update(zip(self.by_delegate, delegate(list(self.by_delegate.values()), known, given), strict=True))
-        for index, measure in {**self.by_kernel, **self.by_delegate}.items():
+        columns: dict[int, Sequence[float]] = dict(self._by_kernel(known))
+        asked = {index: measure for index, measure in self.by_delegate.items() if index not in columns}
+        columns.update(zip(asked, delegate(list(asked.values()), known), strict=True))
+        for index, measure in asked.items():
             measure.checked(columns[index])
         for index, measure in self.by_ir_measures.items():
             columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
@@ -155,8 +153,12 @@ class Plan:
 
         return Conditions(measures, ordered(self.order, self.ties), judged)
 
-    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, list[float]]]:
-        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one."""
+    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, Sequence[float]]]:
+        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one.
+
+        Over columns the standard measures too, where every bit is as pytrec_eval has it: pytrec_eval itself takes long
+        to read dicts, and returns more than there is room for.
+        """
         columns = rankings.columns
         table = None if columns is None or not numpy_is_worth_it(len(columns.grades)) else ArrayTable(columns)
         for index, measure in self.by_kernel.items():
@@ -165,13 +167,13 @@ class Plan:
                 continue
             kernel, arguments = type(measure).kernel, measure.arguments
             zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
-            yield (
-                index,
-                [
-                    kernel(view, **arguments) if view.ranked or (view.num_ret and not zero) else 0.0
-                    for view in rankings.views
-                ],
-            )
+            lists = rankings.views
+            found = [kernel(v, **arguments) if v.ranked or (v.num_ret and not zero) else 0.0 for v in lists]
+            yield index, measure.checked(found)
+        if table is not None and self.by_delegate and table.has_grades_up_to(MAX_GRADE):
+            for index, measure in self.by_delegate.items():
+                if type(measure).exact is not None and not measure.arguments.get("gains"):
+                    yield index, values(measure, table, exact=True)
 
 
 def _deepest(measure: RankingMeasure) -> int | None:
@@ -221,16 +223,14 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     columns = plan.columns(judged, returned, query_ids, rankings)
     if ties != "trec":
         columns = with_ties(plan, judged, returned, query_ids, columns)
-    by_measure, means = {}, {}
-    for measure, column in zip(chosen, columns, strict=True):
-        by_query, values_of = dict(zip(query_ids, column, strict=True)), column
-        if len(set(query_sets.values())) > 1:
-            wanted = _query_ids(judged, returned, {query_sets[measure]})
-            by_query = {query_id: by_query[query_id] for query_id in wanted}
-            values_of = list(by_query.values())
-        by_measure[measure], means[measure] = by_query, aggregate(measure, values_of)
+    ids = Ids(query_ids)
+    by_measure = {measure: Column(ids, values) for measure, values in zip(chosen, columns, strict=True)}
+    if len(set(query_sets.values())) > 1:
+        for measure, column in by_measure.items():
+            wanted = Ids(_query_ids(judged, returned, {query_sets[measure]}))
+            by_measure[measure] = Column(wanted, map(column.__getitem__, wanted))
     return Evaluation(
-        means=means,
+        means={measure: aggregate(measure, column.numbers) for measure, column in by_measure.items()},
         labels=chosen,
         notes=[
             *_notes(judged, returned, plan, rankings, query_sets, rel=rel, profile=known_profile),
