@@ -36,7 +36,7 @@ class PermedEvaluator(Evaluator):  # type: ignore[misc]  # ir_measures is untype
         self.plan = Plan(self.measures)
         self.plan.check_grades(self.qrels)
 
-    def _columns(self, run: RunLike) -> list[list[float]]:
+    def _columns(self, run: RunLike) -> list[Sequence[float]]:
         return self.plan.columns(self.qrels, as_run(run), self.qrel_qids)
 
     def _metrics(self, columns: Sequence[Sequence[float]]) -> list[Metric]:
