@@ -11,10 +11,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import permed_measures.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
+import permed_measures.errors.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.hosts.ir_measures import register
+from permed_measures.hosts.ir_measures import register, unregister
 from permed_measures.measures import EXPORTED, HostName, Param, RankingMeasure, define, parse, plugins
 from permed_measures.profiles import PROFILES, load_profile
 from permed_measures.ranking import Ranking, compiled, rank, rank_list
@@ -85,6 +85,7 @@ __all__ = [
     "to_sql",
     "uninstall_pytrec_eval",
     "uninstall_ranx",
+    "unregister",
     "verify",
 ]
 __all__ += list(EXPORTED)

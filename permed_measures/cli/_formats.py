@@ -14,7 +14,7 @@ from permed_measures.files import formats, parquet
 from permed_measures.files.rows import DUPLICATES
 from permed_measures.files.source import Source
 from permed_measures.profiles import PROFILES, QUERY_SETS
-from permed_measures.ranking import ORDERS
+from permed_measures.ranking import ORDERS, TIES
 from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import is_parquet
@@ -76,6 +76,13 @@ order_option = click.option(
     default=ORDERS[0],
     show_default=True,
     help="How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0.",
+)
+ties_option = click.option(
+    "--ties",
+    type=click.Choice(TIES),
+    default=TIES[0],
+    show_default=True,
+    help="Equal scores: by id, as they came, the exact value over all orders, or refuse them.",
 )
 
 

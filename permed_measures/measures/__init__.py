@@ -283,7 +283,7 @@ def parse_trec_name(name: str) -> list[Measure]:
             print(f"{name}: left out, as text and not a value: {', '.join(left_out)}", file=sys.stderr)  # noqa: T201  (as ir_measures tells it)
         return [measure for member in sorted(members) for measure in parse_trec_name(member)]
     try:
-        found = ir_measures.parse_trec_measure(name)
+        found = ir_measures.util.parse_trec_measure(name)  # register() puts ours in the place of the other
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return []  # ir_measures raises whatever its parser runs into
     return [checked(measure) for measure in found]

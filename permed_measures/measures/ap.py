@@ -32,5 +32,7 @@ class _AP(StandardMeasure):
         total = table.sum_hits(table.found(relevant) / rank, relevant & table.within(cutoff, rank))
         return table.ratio(total, table.sum_judged(1, relevant))
 
+    exact = expression
+
 
 AP = define(_AP)

@@ -30,5 +30,7 @@ class _RR(StandardMeasure):
         rank = table.ranks(judged_only=judged_only)
         return table.max_hits(1.0 / rank, (table.grade >= rel) & table.within(cutoff, rank))
 
+    exact = expression
+
 
 RR = define(_RR)

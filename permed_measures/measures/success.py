@@ -30,5 +30,7 @@ class _Success(StandardMeasure):
         rank = table.ranks(judged_only=judged_only)
         return table.any_hit((table.grade >= rel) & table.within(cutoff, rank))
 
+    exact = expression
+
 
 Success = define(_Success)
