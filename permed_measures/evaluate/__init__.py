@@ -12,8 +12,9 @@ from ir_measures import Measure
 
 from permed_measures.delegate import Given, deepest, delegate
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
+from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
+from permed_measures.evaluate.spans import is_mean
 from permed_measures.inputs import (
     Qrels,
     QrelsLike,
