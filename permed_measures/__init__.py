@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import permed_measures.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
+import permed_measures.errors.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.hosts.ir_measures import register

@@ -15,7 +15,7 @@ from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import formats, parquet, read_qrels, read_run
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.profiles import PROFILES, QUERY_SETS
-from permed_measures.ranking import ORDERS
+from permed_measures.ranking import ORDERS, TIES
 from permed_measures.render.layout import Layout
 from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.render.result import PLOTS, Format, Result
@@ -47,6 +47,13 @@ order_option = click.option(
     default=ORDERS[0],
     show_default=True,
     help="How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0.",
+)
+ties_option = click.option(
+    "--ties",
+    type=click.Choice(TIES),
+    default=TIES[0],
+    show_default=True,
+    help="Equal scores: by id, as they came, the exact value over all orders, or refuse them.",
 )
 
 

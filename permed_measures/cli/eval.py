@@ -22,7 +22,7 @@ from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
 from permed_measures.files.source import Source
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
-from permed_measures.ranking import Order
+from permed_measures.ranking import Order, Ties
 from permed_measures.render.progress import progress
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
@@ -51,6 +51,7 @@ _LONG_WORK = 32 << 20
 @_formats.relevance_option
 @_formats.queries_option
 @_formats.order_option
+@_formats.ties_option
 @_formats.format_options
 @_formats.column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
@@ -82,6 +83,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     min_relevance: float | None,
     queries: QuerySet | None,
     order: Order,
+    ties: Ties,
     qrels_format: str | None,
     run_format: str | None,
     engine: str | None,
@@ -105,6 +107,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.txt a.run b.run -m 'nDCG@1 nDCG@5 nDCG@10' --figure k.pdf --plot cutoffs
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
       permed-measures eval qrels.txt bm25.run -m nDCG@10 --save baseline.values
+      permed-measures eval qrels.txt bm25.run --ties expected
       permed-measures eval llm.txt run.trec -m nDCG@10 --human people.txt
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
@@ -121,7 +124,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     shown_by_query, by_query = by_query, by_query or save is not None or needs_interval
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-    others = (*runs[1:], *names, describe, shown_by_query, save, signatures, engine, *of_engine.values())
+    others: tuple[Any, ...] = (*names, describe, shown_by_query, save, signatures, engine, ties != "trec")
+    others = (*runs[1:], *others, *of_engine.values())
     if _is_corrected(human, mapping, None if needs_interval else cluster, others):
         from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
 
@@ -130,14 +134,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         _formats.show(means, form, output)
         return
-    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
+    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine, ties)
     found: dict[str, Evaluation] = {}
     judged: Any = _formats.qrels_in(qrels, qrels_format)
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     with ExitStack() as opening:
         step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
-        one: Callable[..., Evaluation] = evaluate
+        one: Callable[..., Evaluation] = partial(evaluate, ties=ties)
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
             one = partial(tables.evaluate_files, opening.enter_context(opened(engine, **limits)))
@@ -172,19 +176,22 @@ def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, o
         msg = "--cluster is for intervals and corrected means: add --interval, --html, --figure or --human"
         raise ParamError(msg)
     if human is not None and any(others):
-        msg = "--human takes one run, and no --name, --describe, --by-query, --save, --signatures or option of engines"
+        no = "--name, --describe, --by-query, --save, --signatures, --ties or option of engines"
+        msg = f"--human takes one run, and no {no}"
         raise ParamError(msg)
     return human is not None
 
 
 def _engine_for(
-    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any]
+    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any], ties: Ties
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if engine is None and run_format in (None, parquet.NAME):
         datasets = any(map(_is_dataset, paths))
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
+    if engine is not None and ties != "trec":
+        raise ParamError(f"--ties {ties} is for runs in memory; in an engine ({engine}) ties go by document id")
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
     return engine

@@ -12,9 +12,11 @@ from ir_measures import Measure
 
 from permed_measures.delegate import Given, deepest, delegate
 from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate.choice import choose, distinct, with_rel
 from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.evaluate.spans import is_mean
+from permed_measures.evaluate.tied import check_ties, with_ties
 from permed_measures.inputs import (
     Qrels,
     QrelsLike,
@@ -26,14 +28,13 @@ from permed_measures.inputs import (
     distinct_grades,
     rankings_of,
 )
-from permed_measures.measures import declared, parse_all
+from permed_measures.measures import declared
 from permed_measures.measures.arrays import ArrayTable, best_grades, values
-from permed_measures.measures.base import RankingMeasure, takes_threshold, written
+from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Basis, Queries
-from permed_measures.numbers import lowest_relevant
-from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
-from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, numpy_is_worth_it
-from permed_measures.signature import Conditions, Digest, digests
+from permed_measures.profiles import PROFILES, Profile, QuerySet
+from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, Ties, numpy_is_worth_it
+from permed_measures.signature import Conditions, Digest, digests, ordered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,14 +60,18 @@ class Plan:
     """Who computes which measure, decided once per set of measures: a kernel, pytrec_eval, or ir_measures."""
 
     def __init__(
-        self, measures: Sequence[Measure], min_relevance: float | None = None, order: Order = "float32"
+        self,
+        measures: Sequence[Measure],
+        min_relevance: float | None = None,
+        order: Order = "float32",
+        ties: Ties = "trec",
     ) -> None:
         if order not in ORDERS:
             msg = f"order={order!r} is not allowed; give one of {', '.join(map(repr, ORDERS))}"
             raise ParamError(msg)
-        self.order = order
+        self.order, self.ties = order, ties
         self.measures = list(measures)
-        bound = [_with_rel(measure, min_relevance) for measure in measures]
+        bound = [with_rel(measure, min_relevance) for measure in measures]
         self.by_kernel: dict[int, RankingMeasure] = {}
         self.by_delegate: dict[int, RankingMeasure] = {}
         self.by_ir_measures: dict[int, Measure] = {}
@@ -149,7 +154,7 @@ class Plan:
             rows = zip(self.measures, self.computed, counts, strict=True)
             return {measure: (computed, query_sets[measure], n) for measure, computed, n in rows}
 
-        return Conditions(measures, self.order, judged)
+        return Conditions(measures, ordered(self.order, self.ties), judged)
 
     def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, list[float]]]:
         """Yield the values of our measures: of their expressions over columns, or of their kernels one by one."""
@@ -177,32 +182,6 @@ def _deepest(measure: RankingMeasure) -> int | None:
     return cutoff
 
 
-def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
-    """Give ``rel`` to a measure that has a default for it and was not given one."""
-    if min_relevance is None or not takes_threshold(measure):
-        return measure
-    return measure(rel=min_relevance)
-
-
-def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min_relevance") -> list[Measure]:
-    """Return each measure once; raise ParamError where two print alike and ``rel``, given to one of them, parts them.
-
-    >>> distinct(parse_all("AP AP(rel=1) P@1"), 1)
-    [AP, P@1]
-    """
-    once: dict[Measure, Measure] = {}
-    for measure in measures:
-        first = once.setdefault(measure, measure)
-        if rel is not None and _with_rel(first, rel) != _with_rel(measure, rel):
-            bare = measure if "rel" in first.params else first
-            msg = (
-                f"{written(first)} and {written(measure)} have one name, but are two measures with {name}={rel}: "
-                f"write {bare(rel=rel)} for {bare}"
-            )
-            raise ParamError(msg)
-    return list(once)
-
-
 def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
     qrels: QrelsLike,
     run: RunLike,
@@ -212,6 +191,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     min_relevance: float | None = None,
     queries: QuerySet | None = None,
     order: Order = "float32",
+    ties: Ties = "trec",
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -222,6 +202,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     queries means run: those of the ``'qrels'`` (the default; a query missing from the run counts 0), those of the
     ``'run'``, or those in ``'both'``; a profile may have its own choice for a measure. ``order`` says how precisely
     scores are compared: ``'float32'``, as trec_eval 9.0.8 and pytrec_eval do, or ``'float64'``, as trec_eval 10.0 does.
+    ``ties`` says what becomes of scores that are equal then: ``'trec'`` orders documents by id, descending, ``'input'``
+    as they came, ``'expected'``, ``'best'`` and ``'worst'`` are exact values over all orders, ``'error'`` refuses them.
 
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
@@ -230,13 +212,16 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     1.0
     """
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
-    plan = Plan(list(chosen), rel, order)
+    plan = Plan(list(chosen), rel, order, ties)
     judged = as_qrels(qrels, subtopics=plan.of_subtopics)
     _check_grades(plan, judged, known_profile)
+    check_ties(ties, plan.computed, judged)
     returned = _returned(run, judged, plan)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
+    if ties != "trec":
+        columns = with_ties(plan, judged, returned, query_ids, columns)
     by_measure, means = {}, {}
     for measure, column in zip(chosen, columns, strict=True):
         by_query, values_of = dict(zip(query_ids, column, strict=True)), column
@@ -256,6 +241,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
         order=order,
+        ties=ties,
         conditions=plan.conditions(query_sets, [*map(len, by_measure.values())], lambda: digests(judged)),
     )
 
@@ -303,7 +289,7 @@ def read_for(  # noqa: PLR0913  (what evaluate() is given)
 
 def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned:
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
-    if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
+    if isinstance(run, (str, PathLike)) and not plan.by_ir_measures and plan.ties == "trec":
         from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
         found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep)
@@ -311,33 +297,6 @@ def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned
     if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
         return cast("Returned", run)
     return as_run(run)
-
-
-def choose(
-    measures: str | Measure | Iterable[str | Measure] | None,
-    profile: str | Path | Profile | None,
-    queries: QuerySet | None,
-    min_relevance: float | None = None,
-) -> tuple[dict[Measure, str], dict[Measure, QuerySet], Profile | None, float | None]:
-    """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
-    if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
-        msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
-        raise ParamError(msg)
-    if (measures is None) == (profile is None):
-        msg = f"give either measures, such as 'GWAP@10 P@1', or a profile: {', '.join(PROFILES)}, or a .toml file"
-        raise ParamError(msg)
-    if profile is not None:
-        known = load_profile(profile)
-        labels = {entry.measure: entry.name for entry in known.entries}
-        lowest = known.min_relevance if min_relevance is None else min_relevance
-        rel = None if lowest is None else lowest_relevant(lowest, "min_relevance")
-        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known, rel
-    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
-    parsed = distinct(parse_all([] if measures is None else measures), rel)
-    if not parsed:
-        msg = "no measures given; name some, such as 'GWAP@10 P@1'"
-        raise ParamError(msg)
-    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:
@@ -384,6 +343,7 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         tied=single if plan.order == "float32" else double,
         nearly_tied=single - double,
         order=plan.order,
+        ties=plan.ties,
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,

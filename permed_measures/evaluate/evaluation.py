@@ -18,9 +18,9 @@ from permed_measures.evaluate.spans import is_mean, span_of
 from permed_measures.inference import Interval, mean_estimate, units
 from permed_measures.measures import parse
 from permed_measures.profiles import Profile
-from permed_measures.ranking import ORDERS, Order
+from permed_measures.ranking import ORDERS, TIES, Order, Ties
 from permed_measures.render.result import Result, flat_name
-from permed_measures.signature import Conditions, Signature
+from permed_measures.signature import Conditions, Signature, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +55,7 @@ class Evaluation(Result):
     profile: Profile | None = None
     min_relevance: float | None = None
     order: Order = "float32"
+    ties: Ties = "trec"
     conditions: Conditions | None = field(default=None, compare=False)
 
     @property
@@ -215,17 +216,20 @@ class Evaluation(Result):
             measures = [parse(column.signature.measure) for column in run.columns]
         except ParamError as error:
             raise InputError(f"{error}; is the package installed that has it?", path=str(path)) from error
+        known = {ordered(order, rule): (order, rule) for order in ORDERS for rule in TIES[::-1]}
         orders = {column.signature.order for column in run.columns}
-        if len(set(measures)) < len(measures) or not orders <= set(ORDERS) or len(orders) != 1:
+        if len(set(measures)) < len(measures) or not orders <= set(known) or len(orders) != 1:
             msg = f"the measures of {run.name!r} are not different ones by one order of {', '.join(ORDERS)}"
             raise InputError(msg, path=str(path))
         columns = dict(zip(measures, run.columns, strict=True))
+        order, ties = known[orders.pop()]
         return cls(
             means={measure: aggregate(measure, list(column.values.values())) for measure, column in columns.items()},
             labels={measure: column.name for measure, column in columns.items()},
             notes=list(run.notes),
             columns={measure: dict(column.values) for measure, column in columns.items()},
-            order=next(order for order in ORDERS if order in orders),
+            order=order,
+            ties=ties,
             conditions=Conditions.known({measure: column.signature for measure, column in columns.items()}, judged),
         )
 
