@@ -116,11 +116,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if not measures and profile is None:
         profile = "permed"
     needs_interval = interval or _formats.is_asked("html", "figure")
-    if cluster is not None and human is None and not needs_interval:
-        msg = (
-            "--cluster is for intervals, and for means that are corrected: add --interval, --html, --figure or --human"
-        )
-        raise ParamError(msg)
     shown_by_query, by_query = by_query, by_query or save is not None or needs_interval
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}

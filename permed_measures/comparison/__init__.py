@@ -187,13 +187,16 @@ class Comparison(Result):
 
     def flat(self) -> dict[str, float]:
         """Return the means by run and measure, and the change, its interval and p-value."""
-        found = super().flat()
-        for (run, measure), change in self.whole.changes.items():
-            low, high = change.interval or (None, None)
-            ends = {"difference": change.difference, "low": low, "high": high, "p": change.p_adjusted}
-            name = f"{flat_name(run)}/{flat_name(self.labels[measure])}_difference"
-            found |= {name if key == "difference" else f"{name}_{key}": v for key, v in ends.items() if v is not None}
-        return found
+        found: dict[str, float | None] = {}
+        for (run, measure), mean in self.whole.means.items():
+            name = f"{flat_name(run)}/{flat_name(self.labels[measure])}"
+            found[name] = mean.value
+            change = self.whole.changes.get((run, measure))
+            if change is not None:
+                low, high = change.interval or (None, None)
+                ends = {"": change.difference, "_low": low, "_high": high, "_p": change.p_adjusted}
+                found |= {f"{name}_difference{end}": value for end, value in ends.items()}
+        return {name: value for name, value in found.items() if value is not None}
 
     def render(
         self, form: Format = "text", *, brief: bool = False, signatures: bool = False, layout: Layout | None = None

@@ -83,12 +83,12 @@ class Evaluations(Result):
     def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
         """Return the report; for programs one line per value ('jsonl') or one column per measure ('csv')."""
         if form in _FOR_PROGRAMS:
-            return written(self.document(), form, table=self.as_table() if form == "jsonl" else self._wide(whole=True))
+            return written(self.document(), form, table=self._long() if form == "jsonl" else self.as_table())
         return super().render(form, layout=layout)
 
     def document(self) -> Document:
         """Return the table, and below it what its numbers are."""
-        below = [*_definitions(self.first), *(self._conditions() if self.signatures else [])]
+        below = [*self._uneven(), *_definitions(self.first), *(self._conditions() if self.signatures else [])]
         return Document("", "", [Section("", [replace(self._wide(), title=self.counted, below=below)])])
 
     def page(self) -> Document:
@@ -97,7 +97,7 @@ class Evaluations(Result):
         drawn = [Figure(panel.draw(plots.WIDTH), panel.title) for panel in self.panels("means")]
         curves = [Figure(panel.draw(plots.WIDTH), panel.title) for panel in _cutoffs(self._dots())]
         notes = [f"{name}: {note}" if len(self.runs) > 1 else note for name, e in self.runs.items() for note in e.notes]
-        notes = [*self.unit_notes, *notes]
+        notes = [*self._uneven(), *self.unit_notes, *notes]
         means = shown._wide() if len(self.runs) > 1 else shown._rows()  # noqa: SLF001  (the same class)
         blocks: list[Block] = [means, figures([*drawn, *curves])]
         sections = [Section("Means", blocks, "means")]
@@ -116,11 +116,12 @@ class Evaluations(Result):
         if plot != "means":
             msg = f"plot={plot!r} needs a baseline, which compare has; of evaluations there are 'means' and 'cutoffs'"
             raise ParamError(msg)
-        labels = self.first.labels
+        labels, said = self.first.labels, f"{self.level}s, {self.counted}"
         if len(self.runs) > 1:
-            return [Panel(label, partial(_drawn, self._dots()[m], label), label) for m, label in labels.items()]
+            found = self._dots()
+            return [Panel(f"{label}, {said}", partial(_drawn, found[m], label), label) for m, label in labels.items()]
         rows = [dot._replace(name=labels[m]) for m, (dot,) in self._dots().items() if is_share(m) or len(labels) == 1]
-        return [Panel("", partial(_drawn, rows, "means"))] if rows else []
+        return [Panel(said, partial(_drawn, rows, "means", colour=1))] if rows else []
 
     def _dots(self) -> dict[Measure, list[Dot]]:
         return {
@@ -130,19 +131,29 @@ class Evaluations(Result):
 
     @cached_property
     def counted(self) -> str:
-        """How many queries the means run over; by measure and run where that is not the same number."""
-        counts: dict[int, list[str]] = {}
+        """How many queries the means run over."""
+        low, high = min(self._counts), max(self._counts)
+        if low < high:
+            return f"{low:,} to {queries(high)}"
+        if self.cluster is None or not self.first.columns:
+            return queries(low)
+        of = clusters(next(iter(self.first.columns.values())), self.cluster)
+        return f"{of.counted(len(set(of.of.values())))}, {queries(low)}"
+
+    @cached_property
+    def _counts(self) -> dict[int, list[str]]:
+        """Which means run over so many queries."""
+        found: dict[int, list[str]] = {}
         for name, one in self.runs.items():
             for measure, label in one.labels.items():
                 said = label if len(self.runs) == 1 else f"{label} of {name}"
-                counts.setdefault(one.num_queries(measure), []).append(said)
-        if len(counts) != 1:
-            return "; ".join(f"{queries(number)}: {', '.join(names)}" for number, names in counts.items())
-        (number,) = counts
-        if self.cluster is None or not self.first.columns:
-            return queries(number)
-        of = clusters(next(iter(self.first.columns.values())), self.cluster)
-        return f"{of.counted(len(set(of.of.values())))}, {queries(number)}"
+                found.setdefault(one.num_queries(measure), []).append(said)
+        return found
+
+    def _uneven(self) -> list[str]:
+        """Say which means run over how many queries, where that is not the same number."""
+        said = [f"{queries(number)}: {', '.join(names)}" for number, names in self._counts.items()]
+        return said if len(said) > 1 else []
 
     @property
     def unit_notes(self) -> list[str]:
@@ -205,7 +216,11 @@ class Evaluations(Result):
         return {m: standing(found) if is_mean(m) else (set(), set()) for m, found in means.items()}
 
     def as_table(self) -> Table:
-        """Return one line per value."""
+        """Return one row per run, every number whole."""
+        return self._wide(whole=True)
+
+    def _long(self) -> Table:
+        """Lay out one line per value."""
         rows: list[list[Value]] = []
         for name, one in self.runs.items():
             values = one.values if self.by_query else []
@@ -265,8 +280,8 @@ def _curves(lines: Mapping[str, Mapping[float, Dot]], name: str, width: int) -> 
     return plots.curves(lines, f"{name} against the cut-off, with intervals", "cut-off k", width)
 
 
-def _drawn(rows: Sequence[Dot], label: str, width: int) -> str:
-    return plots.dots(rows, f"{label} with intervals", width=width)
+def _drawn(rows: Sequence[Dot], label: str, width: int, colour: int | None = None) -> str:
+    return plots.dots(rows, f"{label} with intervals", width=width, colour=colour)
 
 
 def _definitions(evaluation: Evaluation) -> list[str]:

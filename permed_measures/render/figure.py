@@ -11,10 +11,11 @@ from pathlib import Path
 
 from permed_measures.errors import ParamError, did_you_mean, require
 from permed_measures.render.html import css
+from permed_measures.render.svg import row_name
 
 _WIDTHS = {1: 320, 2: 660}
 """In CSS pixels: 240 and 495 points, 3.3 and 6.9 inches."""
-_GAP, _TITLE = 14, 20
+_GAP, _TITLE, _LETTER = 14, 20, 7
 _FONT = 'Helvetica, Arial, "Liberation Sans", "Noto Sans CJK SC", sans-serif'
 _PPI = 300
 _CLASS = "permed-measures-figure"
@@ -85,9 +86,7 @@ def standalone(panels: Sequence[Panel], columns: int = 1) -> Picture:
         tall = 0.0
         for place, panel in enumerate(panels[start : start + beside]):
             drawn, left = panel.draw(room), place * (room + _GAP)
-            title = (
-                f'<text class="title" x="{left}" y="{top + 13:g}">{escape(panel.title)}</text>' if panel.title else ""
-            )
+            title = row_name(panel.title, left, top + 9, room // _LETTER).replace('class="name"', 'class="title"')
             down = _TITLE if panel.title else 0
             parts.append(title + drawn.replace("<svg ", f'<svg x="{left}" y="{top + down:g}" ', 1))
             tall = max(tall, down + _height(drawn))

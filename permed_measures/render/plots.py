@@ -10,9 +10,10 @@ from permed_measures.render.svg import COLOURS, Scale, axis, picture, row_name
 from permed_measures.render.text import terminal_width
 from permed_measures.render.words import number, signed
 
-WIDTH = 560
+WIDTH = 440
+"""Of a plot in a page: on a telephone its letters can still be read."""
 _RIGHT, _ROW, _TOP, _AXIS = 14, 26, 8, 26
-_LETTER = 7
+_LETTER = 8
 """Pixels of a name's character, about."""
 _LEGEND, _TALL = 18, 190
 _MARKS = ("M-4-4H4V4H-4Z", "M0-5L5 4H-5Z", "M0 5L5-4H-5Z", "M0-6L6 0L0 6L-6 0Z", "M-5-5L5 5M-5 5L5-5", "M-6 0H6M0-6V6")
@@ -38,8 +39,13 @@ def _label(names: Sequence[str], width: float) -> float:
     return min(_LETTER * max(map(terminal_width, names), default=0) + 16, 0.4 * width)
 
 
-def dots(rows: Sequence[Dot], label: str, *, width: float = WIDTH, changes: bool = False) -> str:
-    """Draw a row for each name: its interval as a line, its value as a dot; of changes, also where there is none."""
+def dots(
+    rows: Sequence[Dot], label: str, *, width: float = WIDTH, changes: bool = False, colour: int | None = None
+) -> str:
+    """Draw a row for each name: its interval as a line, its value as a dot; of changes, also where there is none.
+
+    Each run has a colour of its own, unless all rows are of one.
+    """
     known = [value for row in rows for value in (row.value, *(row.ends or ())) if value is not None]
     left = _label([row.name for row in rows], width)
     scale = Scale.around([*([0.0] if changes else []), *known] or [0.0, 1.0], left, width - _RIGHT)
@@ -49,8 +55,9 @@ def dots(rows: Sequence[Dot], label: str, *, width: float = WIDTH, changes: bool
         zero = scale(0.0)
         parts.append(f'<line class="zero" x1="{zero:.1f}" y1="{_TOP}" x2="{zero:.1f}" y2="{bottom}"/>')
     for place, row in enumerate(rows):
-        colour = (place + changes) % COLOURS  # the first is the baseline's, which is not among the changes
-        parts.append(f'<g class="run{colour}"><title>{escape(row.said(signed if changes else number))}</title>')
+        # the first colour is the baseline's, which is not among the changes
+        painted = (place + changes) % COLOURS if colour is None else colour
+        parts.append(f'<g class="run{painted}"><title>{escape(row.said(signed if changes else number))}</title>')
         parts += [*_dot_row(scale, place, row, left), "</g>"]
     return picture(width, bottom + _AXIS, parts, label)
 

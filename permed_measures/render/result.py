@@ -88,18 +88,15 @@ class Result(ABC):
         return standalone(chosen(self.panels(plot), measure, run), columns)
 
     def flat(self) -> dict[str, float]:
-        """Return the numbers of the first table by row and column."""
-        from permed_measures.render.document import plain  # noqa: PLC0415  (for those who ask)
-
-        table = self.document().tables[0]
-        texts = [place for place, right in enumerate(table.right()) if not right]
+        """Return the numbers of :meth:`as_table` by the texts of their row, and their column."""
         found: dict[str, float] = {}
-        for row in table.rows:
-            values = [plain(cell) for cell in row]
-            start = [flat_name(str(values[place])) for place in texts if values[place]]
-            for head, value in zip(table.heads, values, strict=True):
-                if isinstance(value, (int, float)):
-                    found["/".join([*start, flat_name(head)])] = value
+        for record in self.as_table().records():
+            start = [flat_name(value) for value in record.values() if isinstance(value, str) and value]
+            found |= {
+                "/".join([*start, flat_name(head)]): value
+                for head, value in record.items()
+                if isinstance(value, (int, float)) and not isinstance(value, bool)
+            }
         return found
 
     def to_dict(self, *, flat: bool = False) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from functools import partial
 from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison
+from permed_measures.comparison.report import words
 from permed_measures.errors import check_choice
 from permed_measures.evaluate.report import cutoff_panels
 from permed_measures.render import plots
@@ -57,7 +58,10 @@ def win_tie_loss_bar(change: Change, width: float) -> str:
 
 
 def _means(comparison: Comparison) -> list[Panel]:
-    return [Panel(label, partial(means_plot, comparison, m), label) for m, label in comparison.labels.items()]
+    whole = comparison.whole
+    said = f"{words.level(comparison)} intervals, {comparison.counted(whole.queries, whole.units)}"
+    labels = comparison.labels
+    return [Panel(f"{label}, {said}", partial(means_plot, comparison, m), label) for m, label in labels.items()]
 
 
 def _differences(comparison: Comparison) -> list[Panel]:
