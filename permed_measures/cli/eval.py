@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,17 +17,18 @@ from permed_measures.evaluate import Evaluation, evaluate, save_all
 from permed_measures.evaluate.report import Evaluations
 from permed_measures.files import parquet
 from permed_measures.files.output import print_note
-from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
-from permed_measures.files.source import Source
+from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS, is_smaller_better
+from permed_measures.files.source import Source, unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order, Ties
 from permed_measures.render.progress import progress
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
-from permed_measures.tables.sessions import ENGINES, opened
+from permed_measures.tables.sessions import ENGINES, Session, opened
 
-_ALL = "all"
+_OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns")
+"""What an engine takes, and the readers of files too."""
 _LONG_WORK = 32 << 20
 """Bytes of run files from which on a terminal sees a progress bar."""
 
@@ -53,14 +53,15 @@ _LONG_WORK = 32 << 20
 @_formats.order_option
 @_formats.ties_option
 @_formats.format_options
-@_formats.column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
 @click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
 @click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
-@click.option("--duplicates", type=click.Choice(("error", "max")), help="With an engine: keep the highest score.")
 @click.option(
     "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
 )
+@click.option("--system", metavar="COLUMN", help="With an engine: RUN has several systems, told apart by this column.")
+@click.option("--write", metavar="FOLDER", help="With an engine: also write the values of all queries, as parquet.")
+@click.option("--segment", "segments", multiple=True, metavar="COLUMN", help="Of the QRELS, to be beside these values.")
 @_formats.layout_options
 @_formats.figure_options
 @_formats.report_options
@@ -92,9 +93,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
-    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz or .zst. Parquet may also
-    be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of
-    rows, as is a file for which --memory-limit or another option of engines is given.
+    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz, .bz2, .xz or .zst.
+    Parquet may also be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for
+    any number of rows, as is a file for which --memory-limit or another option of engines is given.
 
     \b
     Examples:
@@ -111,6 +112,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval llm.txt run.trec -m nDCG@10 --human people.txt
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
+      permed-measures eval qrels.parquet runs/ --system name --segment language --write values/
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
     if not measures and profile is None:
@@ -129,28 +131,28 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         _formats.show(means, form, output)
         return
-    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine, ties)
+    said = _formats.said()
+    engine = _engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
     found: dict[str, Evaluation] = {}
-    judged: Any = _formats.qrels_in(qrels, qrels_format)
+    judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
+    named = _named(runs, names)
     with ExitStack() as opening:
         step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
-        one: Callable[..., Evaluation] = partial(evaluate, ties=ties)
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
-            one = partial(tables.evaluate_files, opening.enter_context(opened(engine, **limits)))
-            options |= {"by_query": by_query, **{name: value for name, value in of_engine.items() if value is not None}}
-        for name, path in _named(runs, names).items():
-            if engine is not None:
-                options["named"] = {"qrels": qrels, "run": path}
-            found[name] = one(judged, _formats.run_in(path, run_format), list(measures) or None, **options)
+            session = opening.enter_context(opened(engine, **limits))
+            options |= {"by_query": by_query, **{name: value for name, value in {**of_engine, **said}.items() if value}}
+            found = _in_engine(session, (qrels, judged), named, run_format, list(measures) or None, **options)
+        for name, path in named.items() if engine is None else ():
+            run = _formats.run_in(path, run_format)
+            found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
     if save is not None:
         save_all(save, found)
-    shown = Evaluations(
-        found, _formats.descriptions_of(describe, list(found)), shown_by_query, signatures, interval, cluster
-    )
+    described = _formats.descriptions_of(describe, list(found))
+    shown = Evaluations(found, described, shown_by_query, signatures, interval, cluster)
     _formats.show(shown, form, output)
     for note in _notes(shown):
         print_note(f"note: {note}")
@@ -177,16 +179,48 @@ def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, o
     return human is not None
 
 
+def _in_engine(
+    session: Session,
+    qrels: tuple[str, Any],
+    named: Mapping[str, str],
+    run_format: str | None,
+    measures: list[str] | None,
+    **options: Any,  # noqa: ANN401  (those of evaluate_systems)
+) -> dict[str, Evaluation]:
+    """Evaluate all runs in one pass; ``qrels`` are their path, and what was read from it."""
+    path, judged = qrels
+    runs = list(named.values())
+    several = len(runs) > 1
+    if "system" in options and several:
+        msg = "--system takes one RUN, which may be a folder or a pattern; several RUNs are systems themselves"
+        raise ParamError(msg)
+    if "segments" in options and "write" not in options:
+        msg = "--segment is for what --write FOLDER writes"
+        raise ParamError(msg)
+    for what, paths in (("qrels", [path]), ("run", runs)):  # the columns of others are known once they are read
+        if not all(map(is_parquet, paths)):
+            options.pop(f"{what}_columns", None)
+    given = {name: run if is_parquet(run) else _formats.run_in(run, run_format) for name, run in named.items()}
+    places = {**named, "qrels": path} if several else {"run": runs[0], "qrels": path}
+    source = given if several else given[next(iter(named))]
+    found = tables.evaluate_systems(session, judged, source, measures, several=several, named=places, **options)
+    return {next(iter(named)) if name is None else name: evaluation for name, evaluation in found.systems.items()}
+
+
 def _engine_for(
     engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any], ties: Ties
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    asked = [name for name, value in options.items() if value]
+    if options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns")):  # for readers of files
+        asked = [name for name in asked if f"--{name.replace('_', '-')}" not in _OF_FILES]
+    given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name in asked]
     if engine is None and run_format in (None, parquet.NAME):
         datasets = any(map(_is_dataset, paths))
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
     if engine is not None and ties != "trec":
         raise ParamError(f"--ties {ties} is for runs in memory; in an engine ({engine}) ties go by document id")
+    given = [option for option in given if option not in _OF_FILES]
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
     return engine
@@ -205,10 +239,7 @@ def _named(paths: Sequence[str], given: Sequence[str] = ()) -> dict[str, str]:
     if len(given) > len(paths) or len(set(given)) < len(given):
         raise ParamError(f"--name {', '.join(given)}: give each of the {len(paths)} runs one name, none twice")
     for names in (
-        [
-            path if "://" in path or _is_pattern(path) else Path(path.removesuffix(".gz").removesuffix(".zst")).stem
-            for path in paths
-        ],
+        [path if "://" in path or _is_pattern(path) else Path(unpacked_name(path)).stem for path in paths],
         paths,
         [f"{n}: {path}" for n, path in enumerate(paths, 1)],
     ):
