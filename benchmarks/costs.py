@@ -97,7 +97,7 @@ def say(  # noqa: PLR0913  (what was run, and what it took)
         line += (
             f"; shuffled {spark['shuffled_mb']:,.0f} MB ({spark['shuffled_mb'] * 1e6 / rows:.1f} B/row, "
             f"{spark['records'] / 1e6:,.1f} M records), spilled {spark['spilled_mb']:,.0f} MB; a task took up to "
-            f"{spark['task_mb']:,.0f} MB; its longest {spark['task_s']:.1f} s, the stage's median {spark['median_s']:.1f} s"
+            f"{spark['task_mb']:,.0f} MB, the longest {spark['task_s']:.1f} s, the median {spark['median_s']:.1f} s"
         )
     print(line, flush=True)
 
