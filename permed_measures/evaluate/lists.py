@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Id = str | int
 _QUERY = "the query"
 _MISSED = (
-    "a list tells nothing of documents that were not returned; the values take it for all there is, and are others where"
-    " it misses relevant ones (P, RR, Success, ListAP, ListNDCG do not ask for them)"
+    "a list tells nothing of documents that were not returned; the values take it for all there is, and are others "
+    "where it misses relevant ones (P, RR, Success, ListAP, ListNDCG do not ask for them)"
 )
 _UNJUDGED = "a list does not tell an unjudged document from one that is not relevant; the values take all for judged"
 
