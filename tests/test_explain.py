@@ -9,9 +9,9 @@ import math
 import pytest
 
 from permed_measures import InputError, ParamError, evaluate, explain
+from permed_measures.evaluate.conventions import SHARED, base_of, in_words, parse_about, phrase, ties
+from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation import AXES, FAMILIES, TOOLS, Convention
-from permed_measures.explanation.conventions import SHARED, base_of, in_words, parse_about, phrase
-from permed_measures.explanation.orders import JudgedRun
 from permed_measures.explanation.tools import tools_in
 from permed_measures.explanation.values import Values
 from permed_measures.render.text import text
@@ -315,7 +315,7 @@ def test_nothing_relevant_and_nothing_returned():
 
 
 def test_too_many_selections_leave_a_value_out_instead_of_guessing(monkeypatch):
-    monkeypatch.setattr("permed_measures.explanation.ties.MOST_SELECTIONS", 1)
+    monkeypatch.setattr(ties, "MOST_SELECTIONS", 1)
     qrels = {"q": {"a": 2, "b": 1}}
     values = Values(JudgedRun(qrels, {"q": dict.fromkeys("abcd", 1.0)}, 2))
     assert math.isnan(values.mean(Convention("ndcg", 2, ideal="top", ties="expected")))

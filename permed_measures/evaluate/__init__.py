@@ -12,6 +12,7 @@ from ir_measures import Measure
 
 from permed_measures.delegate import Given, deepest, delegate
 from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate.choice import choose, distinct, with_rel
 from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.inputs import (
@@ -25,12 +26,11 @@ from permed_measures.inputs import (
     distinct_grades,
     rankings_of,
 )
-from permed_measures.measures import declared, parse_all
+from permed_measures.measures import declared
 from permed_measures.measures.arrays import ArrayTable, best_grades, values
-from permed_measures.measures.base import RankingMeasure, takes_threshold, written
+from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Basis, Queries
-from permed_measures.numbers import lowest_relevant
-from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
+from permed_measures.profiles import PROFILES, Profile, QuerySet
 from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.signature import Conditions, Digest, digests
 
@@ -65,7 +65,7 @@ class Plan:
             raise ParamError(msg)
         self.order = order
         self.measures = list(measures)
-        bound = [_with_rel(measure, min_relevance) for measure in measures]
+        bound = [with_rel(measure, min_relevance) for measure in measures]
         self.by_kernel: dict[int, RankingMeasure] = {}
         self.by_delegate: dict[int, RankingMeasure] = {}
         self.by_ir_measures: dict[int, Measure] = {}
@@ -176,32 +176,6 @@ def _deepest(measure: RankingMeasure) -> int | None:
     return cutoff
 
 
-def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
-    """Give ``rel`` to a measure that has a default for it and was not given one."""
-    if min_relevance is None or not takes_threshold(measure):
-        return measure
-    return measure(rel=min_relevance)
-
-
-def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min_relevance") -> list[Measure]:
-    """Return each measure once; raise ParamError where two print alike and ``rel``, given to one of them, parts them.
-
-    >>> distinct(parse_all("AP AP(rel=1) P@1"), 1)
-    [AP, P@1]
-    """
-    once: dict[Measure, Measure] = {}
-    for measure in measures:
-        first = once.setdefault(measure, measure)
-        if rel is not None and _with_rel(first, rel) != _with_rel(measure, rel):
-            bare = measure if "rel" in first.params else first
-            msg = (
-                f"{written(first)} and {written(measure)} have one name, but are two measures with {name}={rel}: "
-                f"write {bare(rel=rel)} for {bare}"
-            )
-            raise ParamError(msg)
-    return list(once)
-
-
 def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
     qrels: QrelsLike,
     run: RunLike,
@@ -310,33 +284,6 @@ def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned
     if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
         return cast("Returned", run)
     return as_run(run)
-
-
-def choose(
-    measures: str | Measure | Iterable[str | Measure] | None,
-    profile: str | Path | Profile | None,
-    queries: QuerySet | None,
-    min_relevance: float | None = None,
-) -> tuple[dict[Measure, str], dict[Measure, QuerySet], Profile | None, float | None]:
-    """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
-    if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
-        msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
-        raise ParamError(msg)
-    if (measures is None) == (profile is None):
-        msg = f"give either measures, such as 'GWAP@10 P@1', or a profile: {', '.join(PROFILES)}, or a .toml file"
-        raise ParamError(msg)
-    if profile is not None:
-        known = load_profile(profile)
-        labels = {entry.measure: entry.name for entry in known.entries}
-        lowest = known.min_relevance if min_relevance is None else min_relevance
-        rel = None if lowest is None else lowest_relevant(lowest, "min_relevance")
-        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known, rel
-    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
-    parsed = distinct(parse_all([] if measures is None else measures), rel)
-    if not parsed:
-        msg = "no measures given; name some, such as 'GWAP@10 P@1'"
-        raise ParamError(msg)
-    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:
