@@ -1,7 +1,8 @@
 """``python docs/make``: build the manual into build/manual/site, to be read from a server or as files, with no network.
 
-Pages are those of docs/; the measures', the reference and the pictures are made here, from the code. Zensical (by the authors
-of Material for MkDocs, whose maintenance ends in 2027) turns them into HTML, and stops at a link that leads nowhere.
+Pages are those of docs/; the measures', the reference and the pictures are made here, from the code. Zensical (by the
+authors of Material for MkDocs, whose maintenance ends in 2027) turns them into HTML, and stops at a link that leads
+nowhere.
 """
 
 from __future__ import annotations
@@ -28,7 +29,18 @@ TOP = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "co
 """Pages that live outside docs/."""
 
 START = ("ir-measures", "ranx", "pyterrier", "beir", "rag", "permed", "data", "ltr")
-HOW_TO = ("comparing", "gating", "reading-a-report", "judges", "explaining", "verifying", "scale", "serving", "ranker", "experiments")
+HOW_TO = (
+    "comparing",
+    "gating",
+    "reading-a-report",
+    "judges",
+    "explaining",
+    "verifying",
+    "scale",
+    "serving",
+    "ranker",
+    "experiments",
+)
 ABOUT = ("why", "design", "coming-from-0.1", "changelog", "contributing", "agreement")
 ALONE = ("index", "formats", "conventions", "assistants")
 GENERATED = ("measures/", "reference/", "report")
@@ -110,7 +122,14 @@ def write_config() -> Path:
     theme = {
         "language": "en",
         "font": False,
-        "features": ["navigation.indexes", "navigation.sections", "navigation.top", "content.code.copy", "search.highlight", "toc.follow"],
+        "features": [
+            "navigation.indexes",
+            "navigation.sections",
+            "navigation.top",
+            "content.code.copy",
+            "search.highlight",
+            "toc.follow",
+        ],
     }
     config = {
         "site_name": "permed_measures",
@@ -120,9 +139,11 @@ def write_config() -> Path:
         "nav": navigation(),
         "theme": theme,
         "plugins": ["search", "offline"],
-        "markdown_extensions": ["tables", "admonition", "attr_list", "md_in_html", "toc", "pymdownx.superfences", "pymdownx.details",
-                                "pymdownx.highlight", "pymdownx.inlinehilite"],
-    }  # fmt: skip
+        "markdown_extensions": [
+            *("tables", "admonition", "attr_list", "md_in_html", "toc"),
+            *("pymdownx.superfences", "pymdownx.details", "pymdownx.highlight", "pymdownx.inlinehilite"),
+        ],
+    }
     path = SOURCE / "mkdocs.yml"
     path.write_text(json.dumps(config, indent=1), encoding="utf-8")  # YAML holds all of JSON
     return path

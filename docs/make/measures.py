@@ -17,7 +17,7 @@ from words import EN, Words
 
 from permed_measures import evaluate, parse
 from permed_measures.cli._group import group
-from permed_measures.explanation.names import measure_of
+from permed_measures.evaluate.conventions.names import measure_of
 from permed_measures.explanation.tools import TOOLS
 from permed_measures.measures.base import DEFINED, STANDARD, RankingMeasure
 from permed_measures.measures.definitions import description, formula
@@ -56,7 +56,7 @@ def examples(measure: RankingMeasure) -> Iterator[Example]:
             yield Example(part.source, qrels, run, measures, part.source.partition("#")[2].strip())
 
 
-def _returned(run: Any) -> list[str]:  # noqa: ANN401  (a list, or scores)
+def _returned(run: Any) -> list[str]:
     return list(run) if isinstance(run, list) else sorted(run, key=lambda doc: (-run[doc], doc))
 
 
@@ -65,7 +65,7 @@ def picture(example: Example, query: str, words: Words) -> str:
     grades, listed = example.qrels.get(query, {}), _returned(example.run.get(query, []))
     missing = [doc for doc in grades if doc not in listed]
     parts = [_box(place, doc, grades.get(doc), str(place + 1), words) for place, doc in enumerate(listed)]
-    parts += [_box(len(listed) + 0.5 + place, doc, grades[doc], "–", words) for place, doc in enumerate(missing)]
+    parts += [_box(len(listed) + 0.5 + place, doc, grades[doc], "", words) for place, doc in enumerate(missing)]
     if missing:
         x = len(listed) * (_BOX + _GAP) + (_BOX + _GAP) * 0.25
         parts.append(f'<line x1="{x}" x2="{x}" y1="6" y2="{_HIGH - 6}" stroke="#8a94a0" stroke-dasharray="3 3"/>')
@@ -79,7 +79,9 @@ def picture(example: Example, query: str, words: Words) -> str:
 def _box(place: float, doc: str, grade: float | None, rank: str, words: Words) -> str:
     x = _GAP + place * (_BOX + _GAP)
     relevant = grade is not None and grade > 0
-    fill = _SHADES[min(int(grade or 1), len(_SHADES)) - 1] if relevant else "#e3e7eb" if grade is not None else "#ffffff"
+    fill = (
+        _SHADES[min(int(grade or 1), len(_SHADES)) - 1] if relevant else "#e3e7eb" if grade is not None else "#ffffff"
+    )
     ink = "#ffffff" if relevant and (grade or 0) > 1 else "#1f2933"
     dashed = ' stroke-dasharray="4 3"' if grade is None else ""
     said = words["unjudged"] if grade is None else words["grade"].format(f"{grade:g}")
@@ -92,7 +94,7 @@ def _box(place: float, doc: str, grade: float | None, rank: str, words: Words) -
     )
 
 
-def _steps(example: Example, query: str, measure: Any, words: Words) -> list[str]:  # noqa: ANN401  (ir_measures' or ours)
+def _steps(example: Example, query: str, measure: Any, words: Words) -> list[str]:
     """Return a table that goes down the list: what is found so far, and the value if the list were cut there."""
     grades, listed = example.qrels.get(query, {}), _returned(example.run.get(query, []))
     rel = measure.params.get("rel", 1) if "rel" in measure.SUPPORTED_PARAMS else 1
@@ -137,10 +139,8 @@ def _paragraphs(measure: RankingMeasure) -> tuple[list[str], str, str]:
     text, source, not_for = [], "", ""
     for part in re.split(r"\n\s*\n", description(measure))[1:]:
         words = " ".join(part.split()).replace("``", "`")
-        if words.startswith("Source: "):
-            source = words.removeprefix("Source: ")
-        elif words.startswith("Not for "):
-            not_for = words
+        if re.match(r"(Not for .*)?Source: ", words):
+            not_for, _, source = words.partition("Source: ")
         elif not part.startswith((">>>", ".. math")):
             text.append(words)
     return text, not_for, source
@@ -150,8 +150,10 @@ def _names(name: str) -> list[str]:
     shown = CliRunner().invoke(group, ["measures", name]).output
     part = shown.partition("\nNames\n")[2].partition("\n\n")[0]
     found = re.findall(r"^  (\S+)\s+(.+?)(?:   \((.+)\))?$", part, re.MULTILINE)
-    return [_row([host, ", ".join(f"`{one}`" for one in names.split(", ")), f"`{given}`" if given else ""])
-            for host, names, given in found]
+    return [
+        _row([host, ", ".join(f"`{one}`" for one in names.split(", ")), f"`{given}`" if given else ""])
+        for host, names, given in found
+    ]
 
 
 def page(name: str, elsewhere: Mapping[str, list[tuple[str, str, str]]], words: Words = EN) -> str:
@@ -168,10 +170,21 @@ def page(name: str, elsewhere: Mapping[str, list[tuple[str, str, str]]], words: 
     lines += [explained, ""] if explained else []
     lines += _worked(measure, words)
     lines += [f"## {words['parameters']}", "", *_parameters(record, name, words), ""]
-    lines += [f"## {words['names']}", "", _row([words["host"], words["written"], words["means"]]), "| --- | --- | --- |"]
+    lines += [
+        f"## {words['names']}",
+        "",
+        _row([words["host"], words["written"], words["means"]]),
+        "| --- | --- | --- |",
+    ]
     lines += [*_names(name), ""]
     if elsewhere.get(name):
-        lines += [f"## {words['others']}", "", words["others_text"], "", _row([words["tool"], words["there"], words["here"]])]
+        lines += [
+            f"## {words['others']}",
+            "",
+            words["others_text"],
+            "",
+            _row([words["tool"], words["there"], words["here"]]),
+        ]
         lines += ["| --- | --- | --- |", *(_row([t, f"`{n}`", f"`{ours}`"]) for t, n, ours in elsewhere[name]), ""]
     said = words.said(name, "not_for", not_for)
     lines += [f"## {words['not_for']}", "", said, ""] if said else []
@@ -184,7 +197,9 @@ def _parameters(record: Mapping[str, Any], name: str, words: Words) -> list[str]
         return [words["none"]]
     rows = [_row([words["parameter"], words["default"], words["what"]]), "| --- | --- | --- |"]
     for param, info in record["params"].items():
-        default = words["required"] if info["required"] else "–" if info["default"] is None else f"`{info['default']!r}`"
+        default = (
+            words["required"] if info["required"] else "none" if info["default"] is None else f"`{info['default']!r}`"
+        )
         choices = ", ".join(f"`{choice!r}`" for choice in info.get("choices", ()))
         said = words.said(name, param, info["desc"])
         rows.append(_row([f"`{param}`", default, said + (f" ({choices})" if choices else "")]))
@@ -204,12 +219,11 @@ def _worked(measure: RankingMeasure, words: Words) -> list[str]:
                 lines += [*_steps(example, query, asked, words), ""]
         means = evaluate(example.qrels, example.run, example.measures).means
         values = "; ".join(f"`{one}` = **{value:.4f}**" for one, value in means.items())
-        lines += [f"{words['result']} {values}" + (f" – {example.comment}" if example.comment else ""), ""]
+        lines += [f"{words['result']} {values}" + (f": {example.comment}" if example.comment else ""), ""]
     code = description(measure)
     shown = code[code.index(">>>") :].partition("\n\n")[0]
-    return [*lines, f'??? note "{words["as_code"]}"', "    ```python", *("    " + line for line in shown.splitlines())] + [
-        "    ```", ""
-    ]
+    lines += [f'??? note "{words["as_code"]}"', "    ```python", *("    " + line for line in shown.splitlines())]
+    return [*lines, "    ```", ""]
 
 
 def index(words: Words = EN) -> str:
@@ -217,7 +231,9 @@ def index(words: Words = EN) -> str:
     lines = [f"# {words['measures_title']}", "", words["measures_text"], "", f"## {words['by_question']}", ""]
     lines += [_row([words["question"], words["measure"]]), "| --- | --- |"]
     for question, names in words.questions.items():
-        lines.append(_row([question, ", ".join(f"[`{name}`]({name.partition('@')[0].partition('(')[0]}.md)" for name in names)]))
+        lines.append(
+            _row([question, ", ".join(f"[`{name}`]({name.partition('@')[0].partition('(')[0]}.md)" for name in names)])
+        )
     lines += ["", f"## {words['all_measures']}", "", _row([words["measure"], words["what_it_is"]]), "| --- | --- |"]
     for name, measure in MEASURES.items():
         sentence = words.said(name, "sentence", " ".join(description(measure).partition("\n\n")[0].split()))

@@ -17,7 +17,12 @@ from permed_measures.cli._group import group
 _ROLE = re.compile(r":(?:func|class|meth|mod|data):`~?([^`]+)`")
 _SECTION = re.compile(r"^(Arguments|Returns|Raises|Yields):$", re.MULTILINE)
 _WIDE = 100
-ROOMS = ("permed_measures.serving", "permed_measures.ltr.samples", "permed_measures.ltr.softmax_ranker", "permed_measures.ltr.leaks")
+ROOMS = (
+    "permed_measures.serving",
+    "permed_measures.ltr.samples",
+    "permed_measures.ltr.softmax_ranker",
+    "permed_measures.ltr.leaks",
+)
 """Modules that are public as a whole, beside the names of the package itself."""
 
 EXIT_CODES = (
@@ -67,7 +72,7 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
     return short if len(short) <= _WIDE else f"{name}(\n    " + ",\n    ".join(parameters) + ",\n)"
 
 
-def _described(name: str, thing: Any, level: str = "##") -> Iterator[str]:  # noqa: ANN401  (any public name)
+def _described(name: str, thing: Any, level: str = "##") -> Iterator[str]:
     yield from [f"{level} {name}", "", "```python", _signature(name, thing), "```", ""]
     yield from [markdown(inspect.getdoc(thing) or ""), ""]
     if inspect.isclass(thing):
@@ -85,7 +90,12 @@ def python_page() -> str:
     public = {name: getattr(permed_measures, name) for name in sorted(permed_measures.__all__, key=str.casefold)}
     functions = {name: thing for name, thing in public.items() if inspect.isfunction(thing)}
     classes = {name: thing for name, thing in public.items() if inspect.isclass(thing)}
-    lines = ["# Python", "", "Everything here is imported from `permed_measures`. Measures have [pages of their own](../measures/index.md).", ""]
+    lines = [
+        "# Python",
+        "",
+        "Everything here is imported from `permed_measures`. Measures have [pages of their own](../measures/index.md).",
+        "",
+    ]
     for name, thing in {**functions, **classes}.items():
         lines += _described(name, thing)
     for room in ROOMS:
@@ -110,7 +120,14 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 def shell_page() -> str:
     """Return the help of the tool and of every command, and the exit codes."""
     lines = ["# Shell", "", "Each command's help, as `permed-measures COMMAND --help` prints it.", ""]
-    lines += ["## Exit codes", "", "| code | means |", "| --- | --- |", *(f"| {code} | {said} |" for code, said in EXIT_CODES), ""]
+    lines += [
+        "## Exit codes",
+        "",
+        "| code | means |",
+        "| --- | --- |",
+        *(f"| {code} | {said} |" for code, said in EXIT_CODES),
+        "",
+    ]
     context = click.Context(group, info_name="permed-measures", terminal_width=_WIDE)
     lines += ["## permed-measures", "", "```text", group.get_help(context).rstrip(), "```", ""]
     for name, command in commands():

@@ -24,7 +24,9 @@ def page() -> str:
     with tempfile.TemporaryDirectory() as folder:
         qrels, retrieved, *runs, _ = write_example(folder)
         named = {path.stem: path for path in runs}
-        result = compare(qrels, retrieved, named, profile="permed", baseline_name="retrieved", descriptions=DESCRIPTIONS)
+        result = compare(
+            qrels, retrieved, named, profile="permed", baseline_name="retrieved", descriptions=DESCRIPTIONS
+        )
         return result.to_html()
 
 
@@ -35,7 +37,9 @@ def annotated(report: str) -> str:
     if missing:
         msg = f"the report has no {', '.join(missing)}: docs/make/report.py and docs/reading-a-report.md name its parts"
         raise SystemExit(msg)
-    style = "".join(_BADGE.format(part=f"main {part}, {part}".split(", ")[1], number=n) for n, part in enumerate(PARTS, 1))
+    style = "".join(
+        _BADGE.format(part=f"main {part}, {part}".split(", ")[1], number=n) for n, part in enumerate(PARTS, 1)
+    )
     # the page allows only styles with its own hash: the copy for the manual has none of that
     opened = report.replace('http-equiv="Content-Security-Policy"', 'name="policy-of-the-original"')
     return opened.replace("</head>", f"<style>{style}</style></head>", 1)
