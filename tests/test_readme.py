@@ -31,19 +31,8 @@ def cells(heading, text=README):
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table[2:]]
 
 
-@pytest.mark.parametrize("source", [pytest.param(b, id=b.splitlines()[0]) for b in blocks("python") if "ranx" not in b])
+@pytest.mark.parametrize("source", [pytest.param(b, id=b.splitlines()[0]) for b in blocks("python")])
 def test_examples(source):
-    run_doctest(source)
-
-
-@pytest.mark.full
-# ranx's own files hold "\c" and the like: seen when they are first compiled
-@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:SyntaxWarning")
-@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64")  # ranx's average precision mixes the two
-@pytest.mark.parametrize("source", [pytest.param(b, id=b.splitlines()[0]) for b in blocks("python") if "ranx" in b])
-def test_examples_with_ranx(source):
-    pytest.importorskip("ranx", reason="ranx is an extra")
     run_doctest(source)
 
 
