@@ -17,7 +17,7 @@ from mmap import mmap
 from pkgutil import iter_modules
 
 from permed_measures.errors import require
-from permed_measures.exits import drop_output, end
+from permed_measures.errors.exits import drop_output, end
 
 _SELDOM = 100_000
 """New objects from which on Python looks for garbage."""

@@ -15,8 +15,8 @@ from permed_measures.cli._formats import form_for, format_options, order_option,
 from permed_measures.comparison import CORRECTIONS
 from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import HostError, InputError, ParamError
+from permed_measures.errors.exits import say
 from permed_measures.evaluate.groups import read_pairs
-from permed_measures.exits import say
 from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.values import is_saved
 from permed_measures.gating import REMOVED, Gate, Rules, gate
