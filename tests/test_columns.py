@@ -225,8 +225,7 @@ def test_over_columns_every_bit_is_as_pytrec_eval_has_it(measure, top):
 def test_grades_that_the_columns_leave_to_pytrec_eval(grade):
     qrels = {"q": {"a": grade, "b": 1}, "r": {"c": 1, "d": 0}}
     run = {"q": {"b": 3.0, "a": 2.0}, "r": {"d": 2.0, "c": 1.0}}
-    table = arrays.ArrayTable(rankings_of(as_qrels(qrels), run, ["q", "r"]).columns)
-    assert not table.has_grades_up_to(MAX_GRADE)
+    assert not arrays.has_grades_up_to(MAX_GRADE, rankings_of(as_qrels(qrels), run, ["q", "r"]))
     assert evaluate(qrels, run, "Bpref").columns[Bpref]["r"] == 0.0  # the only relevant one is below the only other
 
 
