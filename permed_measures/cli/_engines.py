@@ -33,7 +33,7 @@ engine_options = together(
     ),
 )
 NAMES = ("engine", "master", "memory_limit", "nan_scores")
-_OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns")
+_OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns", "--collapse")
 """What an engine takes, and the readers of files too."""
 
 
@@ -81,7 +81,8 @@ def engine_for(
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
     asked = [name for name, value in options.items() if value]
-    if options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns")):  # for readers of files
+    of_readers = options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns"))
+    if of_readers or options.get("collapse"):
         asked = [name for name in asked if f"--{name.replace('_', '-')}" not in _OF_FILES]
     given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name in asked]
     if engine is None and run_format in (None, parquet.NAME):
@@ -89,6 +90,10 @@ def engine_for(
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
     if engine is not None and ties != "trec":
         raise ParamError(f"--ties {ties} is for runs in memory; in an engine ({engine}) ties go by document id")
+    if engine is not None and options.get("collapse"):
+        raise ParamError(
+            f"--collapse is for runs in memory, not in an engine ({engine}): map the ids in the table first"
+        )
     given = [option for option in given if option not in _OF_FILES]
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")

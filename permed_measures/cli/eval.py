@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,12 +16,13 @@ from permed_measures.cli import _formats
 from permed_measures.cli._engines import engine_for, engine_options
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, save_all
+from permed_measures.evaluate.lists import evaluate_lists
 from permed_measures.evaluate.report import Evaluations
 from permed_measures.files.output import print_note
 from permed_measures.files.source import unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
-from permed_measures.ranking import Order, Ties
+from permed_measures.ranking import ORDERS, Order, Ties
 from permed_measures.render.progress import progress
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
@@ -32,7 +34,8 @@ _LONG_WORK = 32 << 20
 
 @click.command(short_help="Evaluate runs: one row per run.")
 @click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]")
+@click.argument("runs", nargs=-1, metavar="RUN [RUN …]")
+@click.option("--lists", is_flag=True, help="The files are relevance lists, {q: [1, 0, 1]}: there are no qrels.")
 @_formats.measures_options
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
 @click.option("--interval", is_flag=True, help="With the 95% interval of each mean.")
@@ -61,6 +64,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
     runs: Sequence[str],
+    lists: bool,
     measures: Sequence[str],
     profile: str | None,
     by_query: bool,
@@ -105,6 +109,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
       permed-measures eval qrels.parquet runs/ --system name --segment language --write values/
+      permed-measures eval --lists grades_by_rank.json -m 'ListAP@3 ListNDCG@3'
+      permed-measures eval qrels.tsv chunks.trec -m nDCG@10 --collapse '^(.+)#'
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
     if not measures and profile is None:
@@ -113,6 +119,19 @@ def command(  # noqa: PLR0913  (one parameter per option)
     shown_by_query, by_query = by_query, by_query or save is not None or needs_interval
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
+    said = _formats.said()
+    report = partial(_report, form=form, output=output, save=save, describe=describe)
+    report = partial(report, shown=(shown_by_query, signatures, interval, cluster))
+    if lists or not runs:
+        none = [human, mapping, engine, queries, qrels_format, run_format, ties != "trec", order != ORDERS[0], said]
+        _check_lists(lists=lists, others=[*none, *of_engine.values()])
+        asked_of: dict[str, Any] = {
+            "measures": list(measures) or None,
+            "profile": profile,
+            "min_relevance": min_relevance,
+        }
+        report({name: evaluate_lists(path, **asked_of) for name, path in _named([qrels, *runs], names).items()})
+        return
     others: tuple[Any, ...] = (*names, describe, shown_by_query, save, signatures, engine, ties != "trec")
     others = (*runs[1:], *others, *of_engine.values())
     if _is_corrected(human, mapping, None if needs_interval else cluster, others):
@@ -123,7 +142,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         _formats.show(means, form, output)
         return
-    said = _formats.said()
     engine = engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
     found: dict[str, Evaluation] = {}
     judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
@@ -141,12 +159,32 @@ def command(  # noqa: PLR0913  (one parameter per option)
             run = _formats.run_in(path, run_format)
             found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
+    report(found)
+
+
+def _check_lists(*, lists: bool, others: Sequence[Any]) -> None:
+    if not lists:
+        msg = "Missing argument 'RUN [RUN …]'; or are these relevance lists, {q: [1, 0, 1]}? Then give --lists"
+        raise click.UsageError(msg)
+    if any(others):
+        msg = "--lists takes measures or a profile, and --min-relevance: lists have no documents, scores or qrels"
+        raise ParamError(msg)
+
+
+def _report(  # noqa: PLR0913  (all by name, but what was found)
+    found: dict[str, Evaluation],
+    *,
+    form: Format,
+    output: str | None,
+    save: str | None,
+    describe: str | None,
+    shown: tuple[bool, bool, bool, str | None],
+) -> None:
     if save is not None:
         save_all(save, found)
-    described = _formats.descriptions_of(describe, list(found))
-    shown = Evaluations(found, described, shown_by_query, signatures, interval, cluster)
-    _formats.show(shown, form, output)
-    for note in _notes(shown):
+    evaluations = Evaluations(found, _formats.descriptions_of(describe, list(found)), *shown)
+    _formats.show(evaluations, form, output)
+    for note in _notes(evaluations):
         print_note(f"note: {note}")
 
 
