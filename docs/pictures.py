@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/results.md into docs/pictures: python docs/pictures.py."""  # noqa: INP001  (a script)
+"""Draw the pictures of docs/results.md into docs/pictures: python docs/pictures.py."""
 
 import tempfile
 from pathlib import Path
