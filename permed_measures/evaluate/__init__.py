@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import methodcaller
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ir_measures import Measure
 
@@ -14,9 +14,11 @@ from permed_measures.delegate import MAX_GRADE, deepest, delegate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate.choice import choose, distinct, with_rel
 from permed_measures.evaluate.columns import Column, Ids
-from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
+from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
+from permed_measures.evaluate.spans import is_mean
 from permed_measures.evaluate.tied import check_ties, with_ties
+from permed_measures.files.rows import Duplicates
 from permed_measures.inputs import (
     Qrels,
     QrelsLike,
@@ -193,6 +195,9 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     queries: QuerySet | None = None,
     order: Order = "float32",
     ties: Ties = "trec",
+    duplicates: Duplicates = "error",
+    qrels_columns: Sequence[str] | None = None,
+    run_columns: Sequence[str] | None = None,
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -206,6 +211,11 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     ``ties`` says what becomes of scores that are equal then: ``'trec'`` orders documents by id, descending, ``'input'``
     as they came, ``'expected'``, ``'best'`` and ``'worst'`` are exact values over all orders, ``'error'`` refuses them.
 
+    ``duplicates`` says what a second row of one query and document means, as after a fusion: an ``'error'``, keep the
+    ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
+    document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
+    ``('qid', 'docno', '-distance')``, says that smaller is better.
+
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
     {GWAP@10: 0.75, P@1: 1.0}
@@ -214,10 +224,10 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     """
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     plan = Plan(list(chosen), rel, order, ties)
-    judged = as_qrels(qrels, subtopics=plan.of_subtopics)
+    judged = as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
     _check_grades(plan, judged, known_profile)
     check_ties(ties, plan.computed, judged)
-    returned = _returned(run, judged, plan)
+    returned = _returned(run, judged, plan, columns=run_columns, duplicates=duplicates)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
@@ -286,16 +296,16 @@ def read_for(  # noqa: PLR0913  (what evaluate() is given)
     return _returned(run, qrels, plan, keep or max(plan.deepest_cutoff or 0, _KEPT))
 
 
-def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned:
+def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0, **said: Any) -> Returned:  # noqa: ANN401  (as_run's)
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures and plan.ties == "trec":
         from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
-        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep)
+        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep, **said)
         return found
     if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
         return cast("Returned", run)
-    return as_run(run)
+    return as_run(run, **said)
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:

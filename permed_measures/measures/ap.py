@@ -21,6 +21,7 @@ class _AP(StandardMeasure):
 
     HOST_MEASURE = ir_measures.AP
     RANX_NAME = "map"
+    SPELLINGS = ("average_precision", "mean_average_precision")
     READS = Reading("map", {"weights": None, "denominator": "relevant"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"map_cut_{cutoff}" if cutoff else "map", depth=cutoff))
 

@@ -21,6 +21,7 @@ class _RR(StandardMeasure):
 
     HOST_MEASURE = ir_measures.RR
     RANX_NAME = "mrr"
+    SPELLINGS = ("reciprocal_rank", "mean_reciprocal_rank")
     READS = Reading("mrr")
     call = staticmethod(lambda *, cutoff, **_: Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False))
 
