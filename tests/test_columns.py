@@ -355,7 +355,7 @@ def test_rankings_of_a_mapping_that_is_no_dict():
 
 
 def test_no_format_depends_on_the_headers_that_the_compiled_part_is_made_with():
-    """A length in a format ("y#") is a size_t only if the headers say so: those of Python 3.13 do not, and 3.12 asks."""
+    """A length in a format ("y#") needs headers that say how long it is: those of 3.13 do not, and 3.12 asks."""
     for source in Path(permed_measures.__file__).parent.glob("_*.c"):
         calls = re.findall(r"Py(?:_BuildValue|Arg_Parse\w*|Object_CallFunction)\([^;]*;", source.read_text())
         assert calls
