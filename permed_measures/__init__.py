@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
     from permed_measures.comparison.experiment import Experiment, experiment
     from permed_measures.comparison.planning import plan
+    from permed_measures.evaluate.chunks import collapse
+    from permed_measures.evaluate.lists import evaluate_lists, score
     from permed_measures.explanation import Explanation, explain
-    from permed_measures.files import read_qrels, read_run
+    from permed_measures.files.in_memory import run_from_arrays
     from permed_measures.gating import Gate, gate
     from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
     from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from permed_measures.hosts.ranx import install as install_ranx
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
+    from permed_measures.inputs import read_qrels, read_run
     from permed_measures.judges import Corrected, corrected
     from permed_measures.measures.exports import *  # noqa: F403  (every measure: python -m compat.table --write)
     from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
@@ -57,11 +60,13 @@ __all__ = [
     "RelevanceEvaluator",
     "TableFacts",
     "Verification",
+    "collapse",
     "compare",
     "compiled",
     "corrected",
     "define",
     "evaluate",
+    "evaluate_lists",
     "evaluate_tables",
     "experiment",
     "explain",
@@ -79,6 +84,8 @@ __all__ = [
     "read_qrels",
     "read_run",
     "register",
+    "run_from_arrays",
+    "score",
     "supported_measures",
     "supported_nicknames",
     "table_means",
@@ -100,8 +107,10 @@ _LATER = {
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
     "TableFacts": "tables.TableFacts",
     "Verification": "verification.Verification",
+    "collapse": "evaluate.chunks.collapse",
     "compare": "comparison.compare",
     "corrected": "judges.corrected",
+    "evaluate_lists": "evaluate.lists.evaluate_lists",
     "evaluate_tables": "tables.evaluate_tables",
     "experiment": "comparison.experiment.experiment",
     "explain": "explanation.explain",
@@ -112,8 +121,10 @@ _LATER = {
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
     "plan": "comparison.planning.plan",
-    "read_qrels": "files.read_qrels",
-    "read_run": "files.read_run",
+    "read_qrels": "inputs.read_qrels",
+    "read_run": "inputs.read_run",
+    "run_from_arrays": "files.in_memory.run_from_arrays",
+    "score": "evaluate.lists.score",
     "supported_measures": "hosts.pytrec_eval.supported_measures",
     "supported_nicknames": "hosts.pytrec_eval.supported_nicknames",
     "table_means": "tables.table_means",

@@ -213,6 +213,11 @@ class Rankings:
         return len(self._views if self.columns is None else self.columns.num_ret)
 
     @property
+    def num_judged(self) -> int:
+        """How many judged documents there are."""
+        return sum(len(view.judged) for view in self._views) if self.columns is None else len(self.columns.grades)
+
+    @property
     def views(self) -> Sequence[Ranking]:
         """Every query's Ranking; of a query that returns nothing, one of no documents."""
         if self.columns is not None and not self._views:
@@ -392,6 +397,14 @@ def check_ids(doc_ids: Collection[Any], query_id: str) -> None:
     if "" in doc_ids:
         msg = f"query {query_id!r}: an empty document id"
         raise InputError(msg)
+
+
+def checked_score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (checked here)
+    """Return a score as a float; what is no number, or NaN, is an InputError."""
+    number = _score(score, doc_id, query_id)
+    if isnan(number):
+        raise InputError(_nan_message({doc_id: number}, query_id))
+    return number
 
 
 def _nan_message(scores: Mapping[str, float], query_id: str) -> str:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from dataclasses import fields
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from permed_measures.errors import ParamError
-from permed_measures.files import formats, parquet, read_qrels, read_run
+from permed_measures.evaluate.chunks import collapse
+from permed_measures.evaluate.groups import read_pairs
+from permed_measures.files import formats, parquet
+from permed_measures.files.beir import qrels_of
+from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.files.rows import DUPLICATES
+from permed_measures.files.source import Source
 from permed_measures.profiles import PROFILES, QUERY_SETS
 from permed_measures.ranking import ORDERS, TIES
+from permed_measures.render.layout import Layout
 from permed_measures.render.result import FORMATS as REPORTS
-from permed_measures.render.result import Format
+from permed_measures.render.result import PLOTS, Format, Result
 from permed_measures.tables.datasets import is_parquet
 
 PARQUET = parquet.NAME
@@ -28,8 +36,40 @@ def together(*options: Callable[[CommandT], CommandT]) -> Callable[[CommandT], C
 
 
 _TOLD = "[default: told by content and suffix]"
+_SAID = "permed_measures.files"
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:  # noqa: ANN401  (an option's)
+    """Keep what is said of the rows of files for :func:`said`: a command itself has no use for it."""
+    if value is not None:
+        ctx.meta.setdefault(_SAID, {})[param.name] = value
+
+
+def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = tuple(name.strip() for name in value.split(","))
+    if len(names) != 3 or not all(names):  # noqa: PLR2004  (query, document, number)
+        msg = f"{value!r}: give three names with commas between them, such as query_id,doc_id,score"
+        raise click.BadParameter(msg, ctx, param)
+    return names
+
+
+def _keep_names(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    _keep(ctx, param, _three_names(ctx, param, value))
+
+
+_NAMES = "Columns of query, document, number; '-distance': smaller is better.  [default: the usual names]"
+_kept: dict[str, Any] = {"expose_value": False, "callback": _keep}
+_names: dict[str, Any] = {"expose_value": False, "callback": _keep_names, "metavar": "Q,D,N"}
 format_options = together(
-    *(click.option(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run"))
+    *(click.option(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run")),
+    click.option("--qrels-columns", **_names, help=_NAMES.replace("; '-distance': smaller is better", "")),
+    click.option("--run-columns", **_names, help=_NAMES),
+    click.option("--collapse", metavar="REGEX|FILE", **_kept, help="From a run's chunks to documents, by best chunk."),
+    click.option(
+        "--duplicates", type=click.Choice(DUPLICATES), **_kept, help="Which of two rows of a document counts."
+    ),
 )
 measures_options = together(
     click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'."),
@@ -53,6 +93,23 @@ ties_option = click.option(
 )
 
 
+describe_option = click.option(
+    "--describe", metavar="FILE", help="Descriptions of runs: name, tab, text on each line, or JSON."
+)
+
+
+def descriptions_of(path: str | None, names: Sequence[str]) -> dict[str, str]:
+    """Read the descriptions of these runs; one file may serve several tables."""
+    if path is None:
+        return {}
+    known = read_pairs(path)
+    described = {name: text for name, text in known.items() if name in names}
+    if not described:
+        msg = f"{path}: none of the runs {', '.join(names)} is described there, but {', '.join(known)}"
+        raise ParamError(msg)
+    return described
+
+
 class _Report(click.Choice[str]):
     """The format of a report; a text was once called a table."""
 
@@ -65,6 +122,67 @@ report_options = together(
     click.option("--format", "form", type=_Report(REPORTS), help=f"[default: {REPORTS[0]}, or by FILE's suffix]"),
     click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it."),
 )
+
+_ASKED = "permed_measures.shown"
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:  # noqa: ANN401  (whatever an option holds)
+    ctx.meta.setdefault(_ASKED, {})[param.name] = value
+
+
+def _headings(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> None:
+    for given in value:
+        if not given.partition("=")[0] or "=" not in given:
+            raise click.BadParameter(f"{given!r}: give a heading and what it is to be, such as run=method", ctx, param)
+    _remember(ctx, param, dict(given.split("=", 1) for given in value))
+
+
+def _figure(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from permed_measures.render.figure import checked_suffix  # noqa: PLC0415  (seldom)
+
+        checked_suffix(value)
+    _remember(ctx, param, value)
+
+
+_shown = partial(click.option, expose_value=False, callback=_remember)
+layout_options = together(
+    _shown("-p", "--places", type=click.IntRange(0, 17), help="Decimals.  [default: 4]"),
+    _shown("--percent", is_flag=True, help="Values of measures from 0 to 1 in percent."),
+    _shown("--heading", "headings", multiple=True, metavar="OLD=NEW", callback=_headings, help="Another heading."),
+    _shown("--caption", default="", metavar="TEXT", help="The title of the first table."),
+    _shown("--label", default="", metavar="NAME", help="Of the first table, for LaTeX."),
+    _shown("--html", metavar="FILE", help="Also write one self-contained page."),
+)
+figure_options = together(
+    _shown("--figure", metavar="FILE.svg|pdf|png", callback=_figure, help="Also write a plot, a file of its own."),
+    _shown("--plot", type=click.Choice(PLOTS), default=PLOTS[0], show_default=True, help="What the figure shows."),
+    _shown(
+        "--columns", type=click.Choice(["1", "2"]), default="1", show_default=True, help="A paper's, for its width."
+    ),
+)
+
+
+def is_asked(*names: str) -> bool:
+    """Whether one of these options is given."""
+    asked = click.get_current_context().meta.get(_ASKED, {})
+    return any(asked.get(name) is not None for name in names)
+
+
+def show(result: Result, form: Format, output: str | None, **options: bool) -> None:
+    """Write or print a result as the options of layout and figure say; nothing is written where one cannot be made."""
+    asked = click.get_current_context().meta.get(_ASKED, {})
+    layout = Layout(**{field.name: asked[field.name] for field in fields(Layout)})
+    shown = result.render(form, layout=layout, **options)
+    files: dict[str, str | bytes] = {}
+    if asked["html"] is not None:
+        files[asked["html"]] = result.render("html", layout=layout)
+    if asked.get("figure") is not None:
+        files[asked["figure"]] = result.figure(asked["plot"], columns=int(asked["columns"])).content(asked["figure"])
+    for path, content in files.items():
+        write_whole(path, content)
+    write_or_print(output, shown)
+
 
 _SUFFIXES = {"text": ".txt", "markdown": ".md", "latex": ".tex"}
 """Where the suffix of an output file is not the name of its format."""
@@ -92,16 +210,6 @@ def form_by_suffix(output: str | None, forms: Sequence[str], otherwise: str = ""
     return known.get(suffix, forms[0])
 
 
-def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    names = tuple(name.strip() for name in value.split(","))
-    if len(names) != 3 or not all(names):  # noqa: PLR2004  (query, document, number)
-        msg = f"{value!r}: give three names with commas between them, such as query_id,doc_id,score"
-        raise click.BadParameter(msg, ctx, param)
-    return names
-
-
 def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]:
     """Return a decorator for the options --qrels-columns and --run-columns."""
     shown: dict[str, Any] = {"callback": _three_names, "metavar": "Q,D,N", "show_default": True, "help": told}
@@ -110,15 +218,26 @@ def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]
     )
 
 
-def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what is read from it)
-    """Return the qrels, or their path where the content tells the format."""
-    return path if _is_told(path, form) else read_qrels(path, form)
+def said() -> dict[str, Any]:
+    """Return what the command line says of the rows of files, by option."""
+    known: dict[str, Any] = click.get_current_context().meta.get(_SAID, {})
+    return known
 
 
-def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (as above)
-    """Return the run, or its path where the content tells the format: a large file is then read the fast way."""
-    return path if _is_told(path, form) else read_run(path, form)
+def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
+    """Return the path of qrels, with what was said of its content, if anything was."""
+    return _file(str(qrels_of(path)), form, said().get("qrels_columns"))
 
 
-def _is_told(path: str, form: str | None) -> bool:
-    return form is None or (form == PARQUET and is_parquet(path))
+def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
+    """Return the path of a run, with what was said of its content, if anything was: a large file is read fast."""
+    found, chunks = _file(path, form, said().get("run_columns")), said().get("collapse")
+    return found if chunks is None else collapse(found, chunks)
+
+
+def _file(path: str, form: str | None, columns: Sequence[str] | None) -> Any:  # noqa: ANN401  (a path)
+    told = form is None or (form == PARQUET and is_parquet(path))
+    duplicates = said().get("duplicates", "error")
+    if told and columns is None and duplicates == "error":
+        return path
+    return Source(path, None if told else form, columns=columns, duplicates=duplicates)

@@ -24,8 +24,11 @@ from permed_measures.comparison.changes import (
     Settings,
     Table,
     Values,
+    change_notes,
     judge,
 )
+from permed_measures.comparison.engines import in_engine
+from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate.clusters import cluster_notes, clusters
@@ -38,10 +41,13 @@ from permed_measures.render.progress import Step
 from permed_measures.render.result import Format, Result, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
+from permed_measures.tables import stays_in_engine
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document
     from permed_measures.render.document import Table as Rows
+    from permed_measures.render.figure import Panel
+    from permed_measures.render.layout import Layout
 
 __all__ = [
     "CORRECTIONS",
@@ -147,7 +153,7 @@ class Comparison(Result):
         found, _ = load(path)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         from permed_measures.comparison.report.records import as_dict  # noqa: PLC0415  (for those who read it)
 
@@ -171,11 +177,31 @@ class Comparison(Result):
 
         return page(self)
 
-    def render(self, form: Format = "text", *, brief: bool = False, signatures: bool = False) -> str:
+    def notebook(self) -> Document:
+        """Return what a notebook shows: means, verdicts and plots; the rest is folded."""
+        from permed_measures.comparison.report.page import notebook  # noqa: PLC0415  (as above)
+
+        return notebook(self)
+
+    def panels(self, plot: str) -> Sequence[Panel]:
+        """Return the parts of one of the plots 'means', 'differences', 'wins' and 'cutoffs'."""
+        from permed_measures.comparison.report.plots import panels  # noqa: PLC0415  (as above)
+
+        return panels(self, plot)
+
+    def flat(self) -> dict[str, float]:
+        """Return the means by run and measure, and the change, its interval and p-value."""
+        from permed_measures.comparison.report.records import flat  # noqa: PLC0415  (as above)
+
+        return flat(self)
+
+    def render(
+        self, form: Format = "text", *, brief: bool = False, signatures: bool = False, layout: Layout | None = None
+    ) -> str:
         """Return the report in one of the formats; ``brief`` and ``signatures`` are for text, markdown and LaTeX."""
         if (brief or signatures) and form in ("text", "markdown", "latex"):
-            return written(self.document(brief=brief, signatures=signatures), form)
-        return super().render(form)
+            return written(self.document(brief=brief, signatures=signatures), form, layout=layout)
+        return super().render(form, layout=layout)
 
 
 def compare(  # noqa: PLR0913  (the options of a comparison, all but three with defaults)
@@ -200,6 +226,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     p_imp_cutoff: int | None = None,
     baseline_name: str | None = None,
     descriptions: Mapping[str, str] | None = None,
+    table_options: Mapping[str, Any] | None = None,
     progress: Step | None = None,
 ) -> Comparison:
     """Compare runs with a baseline, query by query.
@@ -221,6 +248,10 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     ``p_imp=False``, looks at the top ``p_imp_cutoff``; when not given, as deep as the deepest measure with a cut-off
     above 1, else at the top 10.
 
+    Tables of an engine (DuckDB relations, LazyFrames of Polars, PySpark frames, Ibis tables) are evaluated where they
+    are, in one pass; a row per query leaves the engine. ``table_options`` are for
+    :func:`~permed_measures.evaluate_tables`, and ``groups`` and ``cluster`` may name columns of the qrels.
+
     >>> qrels = {"1_1": {"a": 2, "b": 1}, "1_2": {"a": 1}, "2_1": {"b": 2}}
     >>> before = {"1_1": ["b", "a"], "1_2": ["b", "a"], "2_1": ["b", "a"]}
     >>> after = {"1_1": ["a", "b"], "1_2": ["a", "b"], "2_1": ["b", "a"]}
@@ -236,6 +267,15 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     names = list(sources)
     _check_descriptions(descriptions or {}, names)
     step = progress or (lambda _, __: None)
+    pairs: Mapping[str, Mapping[str, Counts]] = {}
+    grouped_by = None if groups is None else group_label(groups)
+    if stays_in_engine(qrels):
+        step("evaluating in the engine", 0.0)
+        options = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
+        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **options, **(table_options or {}))
+        qrels, sources = None, evaluated.systems
+        pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
+        groups, cluster = evaluated.groups
     judged = None if qrels is None else as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
     systems = Systems(
         judged,
@@ -252,7 +292,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         step(f"evaluating {name}", 0.8 * number / len(names))
         with _naming(name):
             for run, evaluation in systems.evaluations(name):
-                arms.add(name, run, evaluation, repeated=systems.several(name))
+                arms.add(name, run, evaluation, pairs.get(name), repeated=systems.several(name))
                 del run, evaluation  # before the next one is made
     step("deciding", 0.8)
     present = all_ids(arms.values.values())
@@ -274,10 +314,10 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         groups=tuple(judge(parts, settings)),
         values=arms.values,
         settings=settings,
-        notes=(*arms.notes, *cluster_notes(present, units), *_notes(whole, arms.labels)),
+        notes=(*arms.notes, *cluster_notes(present, units), *change_notes(whole, arms.labels)),
         profile=arms.profile,
         min_relevance=arms.min_relevance,
-        grouped_by=None if groups is None else group_label(groups),
+        grouped_by=grouped_by,
         groups_of=members,
         descriptions=dict(descriptions or {}),
         pairs=all_pairs_of(values) if all_pairs else {},
@@ -357,19 +397,3 @@ def _check_descriptions(descriptions: Mapping[str, str], names: Sequence[str]) -
     for name in descriptions:
         if name not in names:
             raise ParamError(f"a description for {name!r}, which is no run here.{did_you_mean(name, names)}")
-
-
-def _notes(whole: Table, labels: Mapping[Measure, str]) -> list[str]:
-    notes = []
-    for (name, measure), change in whole.changes.items():
-        if change.queries < max(mean.queries for (_, known), mean in whole.means.items() if known == measure):
-            notes.append(
-                f"{labels[measure]} of {name}: the mean runs over its own queries, the change over the "
-                f"{change.queries:,} that the baseline has too"
-            )
-        if change.rare:
-            notes.append(
-                f"{labels[measure]} of {name}: a few queries carry most of the change, all of one sign; below some 200 "
-                "queries intervals and tests are not safe then: look at these queries"
-            )
-    return notes

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import methodcaller
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ir_measures import Measure
 
@@ -14,9 +15,11 @@ from permed_measures.delegate import MAX_GRADE, deepest, delegate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate.choice import choose, distinct, with_rel
 from permed_measures.evaluate.columns import Column, Ids
-from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
+from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
+from permed_measures.evaluate.spans import is_mean
 from permed_measures.evaluate.tied import check_ties, with_ties
+from permed_measures.files.rows import Duplicates
 from permed_measures.inputs import (
     Qrels,
     QrelsLike,
@@ -29,7 +32,7 @@ from permed_measures.inputs import (
     rankings_of,
 )
 from permed_measures.measures import declared
-from permed_measures.measures.arrays import ArrayTable, best_grades, values
+from permed_measures.measures.arrays import best_grades, has_grades_up_to, tables, values
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, Profile, QuerySet
@@ -130,7 +133,8 @@ class Plan:
         A query that is missing from the run, or returns nothing, has the value 0.
         """
         known = self.rankings(qrels, run, query_ids) if rankings is None else rankings
-        columns: dict[int, Sequence[float]] = dict(self._by_kernel(known))
+        columns: dict[int, Sequence[float]] = {**self._over_columns(known)}
+        columns.update((n, self._by_kernel(m, known)) for n, m in self.by_kernel.items() if n not in columns)
         asked = {index: measure for index, measure in self.by_delegate.items() if index not in columns}
         columns.update(zip(asked, delegate(list(asked.values()), known), strict=True))
         for index, measure in asked.items():
@@ -153,27 +157,28 @@ class Plan:
 
         return Conditions(measures, ordered(self.order, self.ties), judged)
 
-    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, Sequence[float]]]:
-        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one.
+    def _over_columns(self, rankings: Rankings) -> dict[int, array[float]]:
+        """Return the values of the measures that have an expression for it; none where numpy is not worth it.
 
-        Over columns the standard measures too, where every bit is as pytrec_eval has it: pytrec_eval itself takes long
-        to read dicts, and returns more than there is room for.
+        Of standard measures, where every bit is as pytrec_eval has it: that one takes long to read dicts.
         """
-        columns = rankings.columns
-        table = None if columns is None or not numpy_is_worth_it(len(columns.grades)) else ArrayTable(columns)
-        for index, measure in self.by_kernel.items():
-            if table is not None and type(measure).expression is not None:
-                yield index, values(measure, table)
-                continue
-            kernel, arguments = type(measure).kernel, measure.arguments
-            zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
-            lists = rankings.views
-            found = [kernel(v, **arguments) if v.ranked or (v.num_ret and not zero) else 0.0 for v in lists]
-            yield index, measure.checked(found)
-        if table is not None and self.by_delegate and table.has_grades_up_to(MAX_GRADE):
-            for index, measure in self.by_delegate.items():
-                if type(measure).exact is not None and not measure.arguments.get("gains"):
-                    yield index, values(measure, table, exact=True)
+        if not numpy_is_worth_it(rankings.num_judged):
+            return {}
+        ours = {index: measure for index, measure in self.by_kernel.items() if type(measure).expression is not None}
+        exact = {n: m for n, m in self.by_delegate.items() if type(m).exact and not m.arguments.get("gains")}
+        wanted = {**ours, **exact} if exact and has_grades_up_to(MAX_GRADE, rankings) else ours
+        found = {index: array("d") for index in wanted}
+        for table in tables(rankings) if wanted else ():
+            for index, measure in wanted.items():
+                found[index].extend(values(measure, table, exact=index in exact))
+        return found
+
+    def _by_kernel(self, measure: RankingMeasure, rankings: Rankings) -> Sequence[float]:
+        """Return the values of a measure of ours by its kernel, one by one."""
+        kernel, arguments = type(measure).kernel, measure.arguments
+        zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
+        views = rankings.views
+        return measure.checked([kernel(v, **arguments) if v.ranked or (v.num_ret and not zero) else 0.0 for v in views])
 
 
 def _deepest(measure: RankingMeasure) -> int | None:
@@ -193,6 +198,9 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     queries: QuerySet | None = None,
     order: Order = "float32",
     ties: Ties = "trec",
+    duplicates: Duplicates = "error",
+    qrels_columns: Sequence[str] | None = None,
+    run_columns: Sequence[str] | None = None,
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -206,6 +214,11 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     ``ties`` says what becomes of scores that are equal then: ``'trec'`` orders documents by id, descending, ``'input'``
     as they came, ``'expected'``, ``'best'`` and ``'worst'`` are exact values over all orders, ``'error'`` refuses them.
 
+    ``duplicates`` says what a second row of one query and document means, as after a fusion: an ``'error'``, keep the
+    ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
+    document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
+    ``('qid', 'docno', '-distance')``, says that smaller is better.
+
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
     {GWAP@10: 0.75, P@1: 1.0}
@@ -214,10 +227,10 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     """
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     plan = Plan(list(chosen), rel, order, ties)
-    judged = as_qrels(qrels, subtopics=plan.of_subtopics)
+    judged = as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
     _check_grades(plan, judged, known_profile)
     check_ties(ties, plan.computed, judged)
-    returned = _returned(run, judged, plan)
+    returned = _returned(run, judged, plan, columns=run_columns, duplicates=duplicates)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
@@ -286,16 +299,16 @@ def read_for(  # noqa: PLR0913  (what evaluate() is given)
     return _returned(run, qrels, plan, keep or max(plan.deepest_cutoff or 0, _KEPT))
 
 
-def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned:
+def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0, **said: Any) -> Returned:  # noqa: ANN401  (as_run's)
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures and plan.ties == "trec":
         from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
-        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep)
+        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep, **said)
         return found
     if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
         return cast("Returned", run)
-    return as_run(run)
+    return as_run(run, **said)
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:
@@ -346,6 +359,7 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,
+        judgements=sum(map(len, qrels.values())),
     ).notes()
 
 

@@ -103,6 +103,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     PRETTY_NAME: ClassVar[str]
     ALIASES: ClassVar[tuple[str, ...]] = ()
     HOST_NAMES: ClassVar[tuple[HostName, ...]] = ()
+    SPELLINGS: ClassVar[tuple[str, ...]] = ()
+    """What other tools call the measure; capitals, '_' and '-' do not matter."""
     RANX_NAME: ClassVar[str] = ""
     """What ranx itself calls the measure; what trec_eval calls it is what pytrec_eval is asked for."""
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]

@@ -16,11 +16,13 @@ class _RR(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "RR").means   # a: 1/2
     {RR: 0.5}
 
+    Not for queries with several right answers that all matter: nothing below the first one counts.
     Source: Kantor and Voorhees, Information Retrieval 2, 2000; trec_eval 9.0.8, m_recip_rank.c, through pytrec_eval.
     """
 
     HOST_MEASURE = ir_measures.RR
     RANX_NAME = "mrr"
+    SPELLINGS = ("reciprocal_rank", "mean_reciprocal_rank")
     READS = Reading("mrr")
     call = staticmethod(lambda *, cutoff, **_: Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False))
 

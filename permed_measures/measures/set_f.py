@@ -16,12 +16,14 @@ class _SetF(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetF").means   # 2 PR / (P + R)
     {SetF: 0.4}
 
+    Not for ranked lists: the order does not count, and a longer list changes the value.
     Source: trec_eval 9.0.8, m_set_F.c, through pytrec_eval.
     """
 
     HOST_MEASURE = ir_measures.SetF
     SUPPORTED_PARAMS = {"beta": Param("number", default=1.0, low=0, desc="how much more recall weighs than precision")}
     PRETTY_NAME = "Set F"
+    SPELLINGS = ("f1", "f1_score")
 
     @staticmethod
     def call(*, beta: float, **_: object) -> Call:
