@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import wraps
 from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -216,6 +217,16 @@ class Call(NamedTuple):
     """Nothing judged within reach means the value 0, so that pytrec_eval need not be asked."""
     threshold: bool = False
     """pytrec_eval ignores its relevance level here, so grades are made 0 and 1 first."""
+
+
+def on_judged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a kernel or an expression ``judged_only``: it then gets the ranking, or the table, of judged documents."""
+
+    @wraps(function)
+    def asked(ranking: Any, *, judged_only: bool, **params: Any) -> Any:  # noqa: ANN401  (a Ranking, or a table)
+        return function(ranking.judged_only() if judged_only else ranking, **params)
+
+    return asked
 
 
 def digits(number: float) -> str:
