@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +27,7 @@ from permed_measures.render.progress import progress
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, written
 from permed_measures.tables.datasets import dataset, is_parquet
-from permed_measures.tables.sessions import ENGINES, opened
+from permed_measures.tables.sessions import ENGINES, Session, opened
 
 _ALL = "all"
 _LONG_WORK = 32 << 20
@@ -61,6 +60,9 @@ _LONG_WORK = 32 << 20
 @click.option(
     "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
 )
+@click.option("--system", metavar="COLUMN", help="With an engine: RUN has several systems, told apart by this column.")
+@click.option("--write", metavar="FOLDER", help="With an engine: also write the values of all queries, as parquet.")
+@click.option("--segment", "segments", multiple=True, metavar="COLUMN", help="Of the QRELS, to be beside these values.")
 @_formats.report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -105,6 +107,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval llm.txt run.trec -m nDCG@10 --human people.txt
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
+      permed-measures eval qrels.parquet runs/ --system name --segment language --write values/
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
     if not measures and profile is None:
@@ -132,15 +135,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     with ExitStack() as opening:
         step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
-        one: Callable[..., Evaluation] = partial(evaluate, ties=ties)
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
-            one = partial(tables.evaluate_files, opening.enter_context(opened(engine, **limits)))
-            options |= {"by_query": by_query, **{name: value for name, value in of_engine.items() if value is not None}}
-        for name, path in _named(runs).items():
-            if engine is not None:
-                options["named"] = {"qrels": qrels, "run": path}
-            found[name] = one(judged, _formats.run_in(path, run_format), list(measures) or None, **options)
+            session = opening.enter_context(opened(engine, **limits))
+            options |= {"by_query": by_query, **{name: value for name, value in of_engine.items() if value}}
+            found = _in_engine(session, (qrels, judged), runs, run_format, list(measures) or None, **options)
+        for name, path in _named(runs).items() if engine is None else ():
+            run = _formats.run_in(path, run_format)
+            found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
     if save is not None:
         save_all(save, found)
@@ -162,11 +164,36 @@ def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, o
     return human is not None
 
 
+def _in_engine(
+    session: Session,
+    qrels: tuple[str, Any],
+    runs: Sequence[str],
+    run_format: str | None,
+    measures: list[str] | None,
+    **options: Any,  # noqa: ANN401  (those of evaluate_systems)
+) -> dict[str, Evaluation]:
+    """Evaluate all runs in one pass; ``qrels`` are their path, and what was read from it."""
+    path, judged = qrels
+    named = _named(runs)
+    several = len(runs) > 1
+    if "system" in options and several:
+        msg = "--system takes one RUN, which may be a folder or a pattern; several RUNs are systems themselves"
+        raise ParamError(msg)
+    if "segments" in options and "write" not in options:
+        msg = "--segment is for what --write FOLDER writes"
+        raise ParamError(msg)
+    given = {name: _formats.run_in(run, run_format) for name, run in named.items()}
+    places = {**named, "qrels": path} if several else {"run": runs[0], "qrels": path}
+    source = given if several else given[next(iter(named))]
+    found = tables.evaluate_systems(session, judged, source, measures, several=several, named=places, **options)
+    return {next(iter(named)) if name is None else name: evaluation for name, evaluation in found.systems.items()}
+
+
 def _engine_for(
     engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any], ties: Ties
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name, value in options.items() if value]
     if engine is None and run_format in (None, parquet.NAME):
         datasets = any(map(_is_dataset, paths))
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
