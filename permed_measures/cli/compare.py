@@ -15,6 +15,7 @@ from permed_measures.cli._formats import (
     qrels_in,
     report_options,
     run_in,
+    texts_options,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
 from permed_measures.comparison.saved import systems_of
@@ -69,6 +70,7 @@ from permed_measures.render.result import Format
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--signatures", is_flag=True, help="Below the means, the conditions of each number in one line.")
 @click.option("--html", metavar="FILE", help="Also write one self-contained page.")
+@texts_options
 @click.option(
     "--human", metavar="FILE", help="People's grades of a random sample: the difference, corrected for the judge."
 )
@@ -101,6 +103,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     brief: bool,
     signatures: bool,
     html: str | None,
+    texts: str | None,
+    documents: str | None,
     human: str | None,
     mapping: str | None,
     save: str | None,
@@ -120,6 +124,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     Examples:
       permed-measures compare qrels.jsonl retrieved.jsonl profile_query.jsonl query_only.jsonl
       permed-measures compare qrels.jsonl retrieved.jsonl reranked.jsonl --html report.html
+      permed-measures compare qrels.txt a.run b.run --html report.html --texts queries.tsv --documents corpus.jsonl.gz
       permed-measures compare qrels.txt bm25.run dense.run -m 'nDCG@10 AP' --test randomization
       permed-measures compare qrels.jsonl a.jsonl b.jsonl c.jsonl --cluster conversation --all-pairs
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --margin 0.02
@@ -131,6 +136,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
           --describe descriptions.tsv --brief --format markdown
     """
     form = form_for(output, form)
+    if (texts or documents) and (html is None or human is not None) and form != "html":
+        msg = "--texts and --documents are for the page of a comparison: give --html FILE too, and no --human"
+        raise ParamError(msg)
     judged = None if is_saved(paths[0]) else paths[0]
     systems, clusters = _systems(paths[0 if judged is None else 1 :], names, run_format)
     if len(systems) < 2:  # noqa: PLR2004  (a baseline and a run)
@@ -181,6 +189,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
             p_imp_cutoff=p_imp_cutoff,
             baseline_name=first,
             descriptions=None if describe is None else _descriptions(describe, list(systems)),
+            texts=texts,
+            documents=documents,
             progress=step,
         )
     if save is not None:

@@ -13,6 +13,7 @@ from ir_measures import Measure
 
 from permed_measures.comparison.all_pairs import Pairs, all_pairs_of
 from permed_measures.comparison.arms import Arms
+from permed_measures.comparison.behind import SHOWN, Behind, behind
 from permed_measures.comparison.changes import (
     CORRECTIONS,
     TESTS,
@@ -31,6 +32,7 @@ from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.groups import Groups, group_label, grouped
+from permed_measures.files.texts import TextsLike
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
@@ -87,6 +89,10 @@ class Comparison(Result):
     conditions: Conditions | None = None
     asked: Mapping[str, Groups | None] = field(default_factory=dict)
     """The groups and the clusters as they were given."""
+    unjudged: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    """The share of unjudged documents at each rank, by run."""
+    behind: Behind | None = None
+    """Texts and documents behind the queries, where they were asked for."""
 
     @property
     def signatures(self) -> dict[Measure, Signature]:
@@ -200,6 +206,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     p_imp_cutoff: int | None = None,
     baseline_name: str | None = None,
     descriptions: Mapping[str, str] | None = None,
+    texts: TextsLike | None = None,
+    documents: TextsLike | None = None,
     progress: Step | None = None,
 ) -> Comparison:
     """Compare runs with a baseline, query by query.
@@ -219,7 +227,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     a change that surely stays within it is 'equivalent'. ``all_pairs`` compares every run with every other one.
     ``groups`` is what :func:`~permed_measures.evaluate.groups.grouped` takes. P-imp, unless left out by
     ``p_imp=False``, looks at the top ``p_imp_cutoff``; when not given, as deep as the deepest measure with a cut-off
-    above 1, else at the top 10.
+    above 1, else at the top 10. ``texts`` of queries and ``documents``, {id: text} or files, put both behind the
+    queries of the page: see :func:`~permed_measures.files.texts.texts_of`.
 
     >>> qrels = {"1_1": {"a": 2, "b": 1}, "1_2": {"a": 1}, "2_1": {"b": 2}}
     >>> before = {"1_1": ["b", "a"], "1_2": ["b", "a"], "2_1": ["b", "a"]}
@@ -245,9 +254,10 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         min_relevance=min_relevance,
         queries=queries,
         order=order,
-        keep=p_imp_cutoff,
+        keep=p_imp_cutoff and max(p_imp_cutoff, SHOWN),
     )
-    arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp)
+    shown = 0 if texts is None and documents is None else SHOWN
+    arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp, keep=shown)
     for number, name in enumerate(names):
         step(f"evaluating {name}", 0.8 * number / len(names))
         with _naming(name):
@@ -284,6 +294,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         repeats=arms.repeats,
         conditions=arms.conditions,
         asked={"groups": groups, "cluster": cluster},
+        unjudged=arms.unjudged,
+        behind=behind(judged or {}, arms.tops, texts, documents) if shown else None,
     )
 
 
