@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from permed_measures.comparison import Comparison
-from permed_measures.comparison.behind import Behind
+from permed_measures.comparison.behind import SHOWN, Behind
 
 MOST = 8_000_000
 """Bytes of texts and documents in a page; with all the rest, it stays below 10 MB for thousands of queries."""
-_LENGTHS = (400, 250, 160, 100, 60)
+_LENGTHS = (250, 160, 100, 60)
 """Characters of a document that are shown, the most that has room."""
 
 
@@ -45,7 +45,10 @@ def embedded(comparison: Comparison, query_ids: list[str], most: int = MOST) -> 
         number = int(number * 0.9 * most / size)
         content = _content(comparison, known, wanted[:number], places, length)
         size = len(safe_json(content).encode(errors="replace"))
-    notes = list(known.notes)
+    first = comparison.baseline
+    notes = [f"the first {SHOWN} documents of each run, 'from' their rank in {first}; new: not among those of {first}"]
+    notes += [f"out: not among the first {SHOWN} of {comparison.runs[0]}"] if len(comparison.runs) == 1 else []
+    notes += known.notes
     if known.documents and any(len(text) > length for text in known.documents.values()):
         notes.append(f"documents are cut at {length} characters")
     if number < len(wanted):

@@ -76,7 +76,7 @@
 
   // where a document of a run was in the baseline's list; of the baseline, whether the only other run still has it
   const moved = (lists, run, rank) => {
-    if (run === 0) return lists.length === 2 && lists[1] && !lists[1].includes(lists[0][rank]) ? ["gone", "down"] : ["", ""];
+    if (run === 0) return lists.length === 2 && lists[1] && !lists[1].includes(lists[0][rank]) ? ["out", "down"] : ["", ""];
     if (!lists[0]) return ["", ""];
     const before = lists[0].indexOf(lists[run][rank]);
     if (before < 0) return ["new", "up"];
