@@ -394,6 +394,14 @@ def check_ids(doc_ids: Collection[Any], query_id: str) -> None:
         raise InputError(msg)
 
 
+def checked_score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (checked here)
+    """Return a score as a float; what is no number, or NaN, is an InputError."""
+    number = _score(score, doc_id, query_id)
+    if isnan(number):
+        raise InputError(_nan_message({doc_id: number}, query_id))
+    return number
+
+
 def _nan_message(scores: Mapping[str, float], query_id: str) -> str:
     doc_id = next(doc_id for doc_id, score in scores.items() if isnan(real(score)))
     return f"query {query_id!r}, document {doc_id!r}: the score is NaN; a ranking needs a number for every document"

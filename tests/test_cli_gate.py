@@ -28,24 +28,13 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def tool(folder, monkeypatch, capsys):
+def tool(folder, monkeypatch, shell):
     """Run the tool in the folder of the example; return exit code, output and errors."""
-    from permed_measures.cli import main
-
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
 
-    def run(*arguments):
-        try:
-            main(list(arguments))
-            code = 0
-        except SystemExit as error:
-            code = error.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return shell
 
 
 def write_trec(path, lists):

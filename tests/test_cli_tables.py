@@ -86,7 +86,7 @@ def test_columns_are_three_and_of_tables(files, tmp_path, capsys):
     text = tmp_path / "run.txt"
     text.write_text("q Q0 d 1 0.5 tag\n")
     assert main(["eval", given[1], str(text), "--run-columns", "a,b,c"]) == 2
-    assert "--run-columns is for runs in an engine" in capsys.readouterr().err
+    assert "no 'a', which the columns of the run were said to have; there is" in capsys.readouterr().err
 
 
 def test_a_parquet_file_is_read_as_other_files_are_and_more_goes_to_duckdb(files, corpus, capsys, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import json
 import math
+from functools import partial
 
 import pytest
 
@@ -401,27 +402,15 @@ def test_ids_are_escaped_in_the_page():
 
 
 @pytest.fixture
-def tool(tmp_path, monkeypatch, capsys):
+def tool(tmp_path, monkeypatch, shell):
     """Run the tool beside two files; return exit code, output and errors."""
-    pytest.importorskip("click", reason="the shell tool needs it")
-    from permed_measures.cli import main
-
     monkeypatch.chdir(tmp_path)
     lines = [f"q 0 {doc_id} {grade}\n" for doc_id, grade in QRELS["q"].items()]
     (tmp_path / "qrels.txt").write_text("".join(lines))
     rows = [f"q Q0 {doc_id} {rank} {score} t\n" for rank, (doc_id, score) in enumerate(RUN["q"].items(), 1)]
     (tmp_path / "run.txt").write_text("".join(rows))
 
-    def run(*arguments):
-        try:
-            main(["explain", "qrels.txt", "run.txt", *arguments])
-            code = 0
-        except SystemExit as error:
-            code = error.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return partial(shell, "explain", "qrels.txt", "run.txt")
 
 
 def test_the_command_names_a_value(tool):

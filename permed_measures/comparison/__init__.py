@@ -27,10 +27,10 @@ from permed_measures.comparison.changes import (
     Values,
     judge,
 )
-from permed_measures.comparison.columns import all_ids
 from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate.clusters import cluster_notes, clusters
+from permed_measures.evaluate.columns import all_ids
 from permed_measures.evaluate.groups import Groups, group_label, grouped
 from permed_measures.files.texts import TextsLike
 from permed_measures.inputs import QrelsLike, as_qrels

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import methodcaller
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ir_measures import Measure
 
-from permed_measures.delegate import Given, deepest, delegate
+from permed_measures.delegate import MAX_GRADE, deepest, delegate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate.choice import choose, distinct, with_rel
+from permed_measures.evaluate.columns import Column, Ids
 from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.evaluate.tied import check_ties, with_ties
+from permed_measures.files.rows import Duplicates
 from permed_measures.inputs import (
     Qrels,
     QrelsLike,
@@ -123,19 +125,16 @@ class Plan:
 
     def columns(
         self, qrels: Qrels, run: Returned, query_ids: list[str], rankings: Rankings | None = None
-    ) -> list[list[float]]:
-        """Return one list of values per measure, in the order of the query ids.
+    ) -> list[Sequence[float]]:
+        """Return one sequence of values per measure, in the order of the query ids.
 
         A query that is missing from the run, or returns nothing, has the value 0.
         """
         known = self.rankings(qrels, run, query_ids) if rankings is None else rankings
-        columns: dict[int, list[float]] = {}
-        if self.by_kernel:
-            columns.update(self._by_kernel(known))
-        if self.by_delegate:
-            given = Given(qrels, run, query_ids) if self.order == "float32" else None
-            columns.update(zip(self.by_delegate, delegate(list(self.by_delegate.values()), known, given), strict=True))
-        for index, measure in {**self.by_kernel, **self.by_delegate}.items():
+        columns: dict[int, Sequence[float]] = dict(self._by_kernel(known))
+        asked = {index: measure for index, measure in self.by_delegate.items() if index not in columns}
+        columns.update(zip(asked, delegate(list(asked.values()), known), strict=True))
+        for index, measure in asked.items():
             measure.checked(columns[index])
         for index, measure in self.by_ir_measures.items():
             columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
@@ -155,8 +154,12 @@ class Plan:
 
         return Conditions(measures, ordered(self.order, self.ties), judged)
 
-    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, list[float]]]:
-        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one."""
+    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, Sequence[float]]]:
+        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one.
+
+        Over columns the standard measures too, where every bit is as pytrec_eval has it: pytrec_eval itself takes long
+        to read dicts, and returns more than there is room for.
+        """
         columns = rankings.columns
         table = None if columns is None or not numpy_is_worth_it(len(columns.grades)) else ArrayTable(columns)
         for index, measure in self.by_kernel.items():
@@ -165,13 +168,13 @@ class Plan:
                 continue
             kernel, arguments = type(measure).kernel, measure.arguments
             zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
-            yield (
-                index,
-                [
-                    kernel(view, **arguments) if view.ranked or (view.num_ret and not zero) else 0.0
-                    for view in rankings.views
-                ],
-            )
+            lists = rankings.views
+            found = [kernel(v, **arguments) if v.ranked or (v.num_ret and not zero) else 0.0 for v in lists]
+            yield index, measure.checked(found)
+        if table is not None and self.by_delegate and table.has_grades_up_to(MAX_GRADE):
+            for index, measure in self.by_delegate.items():
+                if type(measure).exact is not None and not measure.arguments.get("gains"):
+                    yield index, values(measure, table, exact=True)
 
 
 def _deepest(measure: RankingMeasure) -> int | None:
@@ -191,6 +194,9 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     queries: QuerySet | None = None,
     order: Order = "float32",
     ties: Ties = "trec",
+    duplicates: Duplicates = "error",
+    qrels_columns: Sequence[str] | None = None,
+    run_columns: Sequence[str] | None = None,
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -204,6 +210,11 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     ``ties`` says what becomes of scores that are equal then: ``'trec'`` orders documents by id, descending, ``'input'``
     as they came, ``'expected'``, ``'best'`` and ``'worst'`` are exact values over all orders, ``'error'`` refuses them.
 
+    ``duplicates`` says what a second row of one query and document means, as after a fusion: an ``'error'``, keep the
+    ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
+    document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
+    ``('qid', 'docno', '-distance')``, says that smaller is better.
+
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
     {GWAP@10: 0.75, P@1: 1.0}
@@ -212,25 +223,23 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     """
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     plan = Plan(list(chosen), rel, order, ties)
-    judged = as_qrels(qrels, subtopics=plan.of_subtopics)
+    judged = as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
     _check_grades(plan, judged, known_profile)
     check_ties(ties, plan.computed, judged)
-    returned = _returned(run, judged, plan)
+    returned = _returned(run, judged, plan, columns=run_columns, duplicates=duplicates)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
     if ties != "trec":
         columns = with_ties(plan, judged, returned, query_ids, columns)
-    by_measure, means = {}, {}
-    for measure, column in zip(chosen, columns, strict=True):
-        by_query, values_of = dict(zip(query_ids, column, strict=True)), column
-        if len(set(query_sets.values())) > 1:
-            wanted = _query_ids(judged, returned, {query_sets[measure]})
-            by_query = {query_id: by_query[query_id] for query_id in wanted}
-            values_of = list(by_query.values())
-        by_measure[measure], means[measure] = by_query, aggregate(measure, values_of)
+    ids = Ids(query_ids)
+    by_measure = {measure: Column(ids, values) for measure, values in zip(chosen, columns, strict=True)}
+    if len(set(query_sets.values())) > 1:
+        for measure, column in by_measure.items():
+            wanted = Ids(_query_ids(judged, returned, {query_sets[measure]}))
+            by_measure[measure] = Column(wanted, map(column.__getitem__, wanted))
     return Evaluation(
-        means=means,
+        means={measure: aggregate(measure, column.numbers) for measure, column in by_measure.items()},
         labels=chosen,
         notes=[
             *_notes(judged, returned, plan, rankings, query_sets, rel=rel, profile=known_profile),
@@ -286,16 +295,16 @@ def read_for(  # noqa: PLR0913  (what evaluate() is given)
     return _returned(run, qrels, plan, keep or max(plan.deepest_cutoff or 0, _KEPT))
 
 
-def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned:
+def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0, **said: Any) -> Returned:  # noqa: ANN401  (as_run's)
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
     if isinstance(run, (str, PathLike)) and not plan.by_ir_measures and plan.ties == "trec":
         from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
-        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep)
+        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep, **said)
         return found
     if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
         return cast("Returned", run)
-    return as_run(run)
+    return as_run(run, **said)
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:

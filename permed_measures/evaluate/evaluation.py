@@ -50,7 +50,7 @@ class Evaluation(Result):
     labels: dict[Measure, str]
     """What each measure is called in a table: the profile's name for it, else the measure as it prints."""
     notes: list[str]
-    columns: dict[Measure, dict[str, float]]
+    columns: Mapping[Measure, Mapping[str, float]]
     """The value of every query, by measure."""
     profile: Profile | None = None
     min_relevance: float | None = None

@@ -54,8 +54,8 @@ def check_ties(ties: Ties, measures: Sequence[Measure], qrels: Qrels) -> dict[Me
 
 
 def with_ties(
-    plan: Plan, qrels: Qrels, run: Returned, query_ids: list[str], columns: list[list[float]]
-) -> list[list[float]]:
+    plan: Plan, qrels: Qrels, run: Returned, query_ids: list[str], columns: list[Sequence[float]]
+) -> list[Sequence[float]]:
     """Return columns with other values of the queries that have a tie where a measure looks."""
     ties = plan.ties
     readings = check_ties(ties, plan.computed, qrels)
@@ -95,14 +95,14 @@ def _groups(returned: object, plan: Plan) -> list[list[str]] | None:
 
 def _over_all_orders(
     plan: Plan, qrels: Qrels, lists: Mapping[str, object], readings: Mapping[Measure, Convention]
-) -> list[list[float]]:
+) -> list[Sequence[float]]:
     """Return the values of tied lists over all their orders, never sampled."""
     from permed_measures.evaluate.conventions.orders import JudgedRun  # noqa: PLC0415  (numpy)
     from permed_measures.evaluate.conventions.query_values import QueryValues  # noqa: PLC0415  (numpy)
 
     judged = JudgedRun({query_id: qrels.get(query_id, {}) for query_id in lists}, cast("Returned", lists), None)
     at: dict[int | None, QueryValues] = {}
-    columns = []
+    columns: list[Sequence[float]] = []
     for measure, reading in readings.items():
         cutoff = reading.cutoff
         values = at.setdefault(cutoff, QueryValues(judged.at(cutoff)))

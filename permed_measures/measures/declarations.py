@@ -220,7 +220,7 @@ class Call(NamedTuple):
 
 
 def on_judged(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a kernel or an expression ``judged_only``: it then gets the ranking, or the table, of judged documents."""
+    """Give ``judged_only``, which a class may declare alone, to its kernel or expression: with it, that sees the judged."""
 
     @wraps(function)
     def asked(ranking: Any, *, judged_only: bool, **params: Any) -> Any:  # noqa: ANN401  (a Ranking, or a table)

@@ -13,14 +13,13 @@ from ir_measures import Measure
 
 from permed_measures.errors import InputError, ParamError, check_choice
 from permed_measures.evaluate import Plan, choose
+from permed_measures.files.rows import DUPLICATES, Duplicates
 from permed_measures.measures import DEFINED, STANDARD, declared
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.tables.engines import fetch, rank_run, with_plain_names
 from permed_measures.tables.inputs import (
-    DUPLICATES,
     NAN_SCORES,
-    Duplicates,
     InputTable,
     NanScores,
     as_table,

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.files.rows import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
+from permed_measures.files.rows import SMALLER, Duplicates, names_of
 from permed_measures.tables.engines import (
     can_be_joined,
     compare_bytes,
@@ -19,15 +19,13 @@ from permed_measures.tables.engines import (
 )
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, SYSTEM, list_keys, with_one
 
-Duplicates = Literal["error", "first", "max"]
-DUPLICATES: tuple[Duplicates, ...] = get_args(Duplicates)
 NanScores = Literal["error", "drop", "last"]
 NAN_SCORES: tuple[NanScores, ...] = get_args(NanScores)
 
 _FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127
 """From here on a number is infinite as a 32-bit float; DuckDB takes it for an error."""
 
-_KINDS = {"qrels": ("relevance", GRADE_COLUMNS, GRADE), "run": ("score", SCORE_COLUMNS, SCORE)}
+_KINDS = {"qrels": ("relevance", GRADE), "run": ("score", SCORE)}
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class InputTable:
     @property
     def value(self) -> str:
         """The name of the column that holds the number."""
-        return _KINDS[self.what][2]
+        return _KINDS[self.what][1]
 
 
 def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave out)
@@ -95,7 +93,7 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
     kept = [
         nw.col(plain[query]).cast(nw.String).alias(QUERY),
         nw.col(plain[doc]).cast(nw.String).alias(DOC),
-        nw.col(plain[value]).cast(nw.Float64).alias(_KINDS[what][2]),
+        nw.col(plain[value]).cast(nw.Float64).alias(_KINDS[what][1]),
     ]
     kept += [nw.col(plain[name]).cast(nw.String).alias(short) for short, name in more.items()]
     if row_order is not None:
@@ -146,14 +144,11 @@ def _check_columns(
 
 
 def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None, place: str) -> tuple[str, str, str]:
-    wanted = (QUERY_COLUMNS, DOC_COLUMNS, _KINDS[what][1])
-    if columns is not None:
-        if len(columns) != len(wanted):
-            msg = f"{what}_columns={columns!r} is not allowed; give three names: query, document, {_KINDS[what][0]}"
-            raise ParamError(msg)
-        wanted = tuple((name,) for name in columns)  # type: ignore[assignment]  # as long, checked above
+    if columns is not None and columns[-1].startswith(SMALLER):
+        msg = f"{place}: {columns[-1]!r} is not for tables: add a column of the negative distances, and name that one"
+        raise ParamError(msg)
     picked = []
-    for names in wanted:
+    for names in names_of(list(schema), what, columns):
         name = next((name for name in names if name in schema), None)
         if name is None:
             also = f" (nor {', '.join(names[1:])})" if names[1:] else ""
