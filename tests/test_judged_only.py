@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import pytrec_eval
 
-from permed_measures import RelevanceEvaluator, evaluate, evaluate_tables, parse
+from permed_measures import RelevanceEvaluator, define, evaluate, evaluate_tables, parse
 from permed_measures.explanation import explain
 from permed_measures.measures import own
 from permed_measures.ranking import order
@@ -141,6 +141,13 @@ def test_ours_are_those_of_the_list_without_the_others(name, seed):
     assert evaluate(qrels, run, measure).columns[measure] == pytest.approx(wanted, abs=1e-12)
     assert by_table(qrels, run, measure) == pytest.approx(wanted, abs=1e-12)
     assert wanted != pytest.approx(next(iter(evaluate(qrels, run, name).columns.values())))
+
+
+def test_a_class_that_declares_it_alone_may_be_defined_again():
+    measure = parse("ListAP@3")(judged_only=True)
+    before = evaluate(*some_data(1), measure).means
+    assert define(type(measure)).NAME == "ListAP"
+    assert evaluate(*some_data(1), measure).means == before
 
 
 def test_explain_removes_them_too():

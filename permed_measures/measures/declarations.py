@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import wraps
+from inspect import Parameter, signature
 from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -220,12 +221,15 @@ class Call(NamedTuple):
 
 
 def on_judged(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give ``judged_only``, which a class may declare alone, to its kernel or expression: with it, that sees the judged."""
+    """Give ``judged_only``, which a class may declare alone, to its kernel or expression."""
 
     @wraps(function)
     def asked(ranking: Any, *, judged_only: bool, **params: Any) -> Any:  # noqa: ANN401  (a Ranking, or a table)
         return function(ranking.judged_only() if judged_only else ranking, **params)
 
+    known = signature(function)
+    flag = Parameter("judged_only", Parameter.KEYWORD_ONLY)
+    asked.__signature__ = known.replace(parameters=[*known.parameters.values(), flag])  # type: ignore[attr-defined]  # as inspect reads it: a class may be defined again
     return asked
 
 
