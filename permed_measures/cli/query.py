@@ -20,6 +20,7 @@ from permed_measures.render.result import Format
 @_formats.relevance_option
 @_formats.order_option
 @_formats.format_options
+@_formats.layout_options
 @_formats.report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -50,7 +51,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
     from permed_measures.comparison import run_name  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.comparison.one_query import one_query  # noqa: PLC0415  (as above)
     from permed_measures.errors import ParamError  # noqa: PLC0415  (as above)
-    from permed_measures.files.output import write_or_print  # noqa: PLC0415  (as above)
 
     *paths, query_id = given
     if not paths:
@@ -70,4 +70,4 @@ def command(  # noqa: PLR0913  (one parameter per option)
         texts=texts,
         documents=documents,
     )
-    write_or_print(output, found.render(form))
+    _formats.show(found, form, output)

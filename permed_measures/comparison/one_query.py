@@ -114,7 +114,7 @@ class OneQuery(Result):
         ]
         return Table(heads, rows)
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         labels = list(self.labels.values())
         runs = [

@@ -13,6 +13,7 @@ from permed_measures.comparison.report.tables import (
     changes_table,
     every_sentence,
     groups_tables,
+    marks,
     means_table,
     pairs_tables,
     sentences,
@@ -31,7 +32,7 @@ def page(comparison: Comparison) -> Document:
     behind, said = embedded(comparison, query_ids)
     method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
-        Section("Means", [means_table(comparison, [*words.stars(comparison), *words.repeats(comparison)])], "means"),
+        Section("Means", [means_table(comparison, marks(comparison))], "means"),
         *(Section(table.title, [table], "unjudged") for table in unjudged_table(comparison)),
         Section("What can be concluded", [*verdicts(comparison), *_conclusions(comparison)], "conclusions"),
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
@@ -59,6 +60,23 @@ def page(comparison: Comparison) -> Document:
 
 def _resource(name: str) -> str:
     return (files("permed_measures.comparison.report") / name).read_text(encoding="utf-8")
+
+
+def notebook(comparison: Comparison) -> Document:
+    """Return what a notebook shows: means, verdicts and plots; the rest is folded."""
+    said, by_run = sentences(comparison)
+    concluded = Lines([*(text for *_, text in said), *by_run])
+    sections = [
+        Section("", [means_table(comparison, marks(comparison))]),
+        Section("", [*verdicts(comparison), concluded]),
+        Section("", [_plots(comparison)]),
+        Section("Changes", [changes_table(comparison, words.method(comparison))], folded=True),
+        *(Section(table.title, [table], folded=True) for table in pairs_tables(comparison)),
+        Section("Definitions", [Lines(words.definitions(comparison))], folded=True),
+    ]
+    sections += [Section("Groups", groups_tables(comparison), folded=True)] if comparison.groups else []
+    sections += [Section("Notes on the input", [Lines(comparison.notes)])] if comparison.notes else []
+    return Document("", _summary(comparison), sections)
 
 
 def _summary(comparison: Comparison) -> str:
