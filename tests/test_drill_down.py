@@ -217,6 +217,12 @@ def test_the_page_has_texts_only_where_asked_for():
     assert notes[0].startswith("the first 10 documents of each run")
 
 
+def test_saved_values_have_no_documents():
+    known = [evaluate(QRELS, run, "AP") for run in (OLD, NEW)]
+    with pytest.raises(ParamError, match="saved values and tables of an engine have no lists"):
+        compare(QRELS, known[0], {"new": known[1]}, texts=TEXTS)
+
+
 def test_texts_cannot_leave_their_script():
     hostile = "</script><script>alert(1)</script>\u2028<!--"
     found = compare(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -27,8 +26,11 @@ from permed_measures.comparison.changes import (
     Values,
     judge,
 )
+from permed_measures.comparison.engines import in_engine
+from permed_measures.comparison.names import check_descriptions, named, naming, run_name
+from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import System, Systems
-from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.columns import all_ids
 from permed_measures.evaluate.groups import Groups, group_label, grouped
@@ -40,6 +42,7 @@ from permed_measures.render.progress import Step
 from permed_measures.render.result import Format, Result, flat_name, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
+from permed_measures.tables import stays_in_engine
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document
@@ -237,6 +240,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     descriptions: Mapping[str, str] | None = None,
     texts: TextsLike | None = None,
     documents: TextsLike | None = None,
+    table_options: Mapping[str, Any] | None = None,
     progress: Step | None = None,
 ) -> Comparison:
     """Compare runs with a baseline, query by query.
@@ -259,6 +263,10 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     above 1, else at the top 10. ``texts`` of queries and ``documents``, {id: text} or files, put both behind the
     queries of the page: see :func:`~permed_measures.files.texts.texts_of`.
 
+    Tables of an engine (DuckDB relations, LazyFrames of Polars, PySpark frames, Ibis tables) are evaluated where they
+    are, in one pass; a row per query leaves the engine. ``table_options`` are for
+    :func:`~permed_measures.evaluate_tables`, and ``groups`` and ``cluster`` may name columns of the qrels.
+
     >>> qrels = {"1_1": {"a": 2, "b": 1}, "1_2": {"a": 1}, "2_1": {"b": 2}}
     >>> before = {"1_1": ["b", "a"], "1_2": ["b", "a"], "2_1": ["b", "a"]}
     >>> after = {"1_1": ["a", "b"], "1_2": ["a", "b"], "2_1": ["b", "a"]}
@@ -270,10 +278,19 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     0.5
     """
     check_options(test=test, correction=correction, alpha=alpha, margin=margin, p_imp_cutoff=p_imp_cutoff)
-    sources = _named(baseline, baseline_name, runs)
+    sources = named(baseline, baseline_name, runs)
     names = list(sources)
-    _check_descriptions(descriptions or {}, names)
+    check_descriptions(descriptions or {}, names)
     step = progress or (lambda _, __: None)
+    pairs: Mapping[str, Mapping[str, Counts]] = {}
+    grouped_by = None if groups is None else group_label(groups)
+    if stays_in_engine(qrels):
+        step("evaluating in the engine", 0.0)
+        options = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
+        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **options, **(table_options or {}))
+        qrels, sources = None, evaluated.systems
+        pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
+        groups, cluster = evaluated.groups
     judged = None if qrels is None else as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
     systems = Systems(
         judged,
@@ -289,9 +306,9 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp, keep=shown)
     for number, name in enumerate(names):
         step(f"evaluating {name}", 0.8 * number / len(names))
-        with _naming(name):
+        with naming(name):
             for run, evaluation in systems.evaluations(name):
-                arms.add(name, run, evaluation, repeated=systems.several(name))
+                arms.add(name, run, evaluation, pairs.get(name), repeated=systems.several(name))
                 del run, evaluation  # before the next one is made
     step("deciding", 0.8)
     present = all_ids(arms.values.values())
@@ -316,7 +333,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         notes=(*arms.notes, *cluster_notes(present, units), *_notes(whole, arms.labels)),
         profile=arms.profile,
         min_relevance=arms.min_relevance,
-        grouped_by=None if groups is None else group_label(groups),
+        grouped_by=grouped_by,
         groups_of=members,
         descriptions=dict(descriptions or {}),
         pairs=all_pairs_of(values) if all_pairs else {},
@@ -348,56 +365,6 @@ def check_options(
     cutoff = p_imp_cutoff
     if cutoff is not None and (isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1):
         raise ParamError(f"p_imp_cutoff={cutoff!r} is not allowed; give an int >= 1")
-
-
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Say which run it is that cannot be evaluated."""
-    try:
-        yield
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(f"run {name!r}: {error}") from error
-
-
-def run_name(source: System, otherwise: str) -> str:
-    """Return what a run is called when nobody says: its file's name without the endings.
-
-    >>> run_name("runs/bm25.v2.trec.gz", ""), run_name({}, "baseline")
-    ('bm25.v2', 'baseline')
-    """
-    if not isinstance(source, (str, PathLike)):
-        return otherwise
-    path = Path(source)
-    if path.suffix in (".gz", ".bz2", ".xz", ".zst"):
-        path = path.with_suffix("")
-    return path.stem
-
-
-def _named(
-    baseline: System, baseline_name: str | None, runs: Mapping[str, System] | Sequence[str | PathLike[str]]
-) -> dict[str, System]:
-    if isinstance(runs, (str, PathLike)):
-        runs = [runs]
-    named = list(runs.items()) if isinstance(runs, Mapping) else [(run_name(run, ""), run) for run in runs]
-    if not named:
-        msg = "no run to compare with the baseline; give at least one"
-        raise ParamError(msg)
-    sources = {baseline_name or run_name(baseline, "baseline"): baseline}
-    for name, source in named:
-        if not isinstance(name, str) or not name:
-            raise ParamError(f"a run's name is a text, not {name!r}; give {{name: run}}")
-        if name in sources:
-            raise ParamError(f"two runs are called {name!r}; give each a name of its own")
-        sources[name] = source
-    return sources
-
-
-def _check_descriptions(descriptions: Mapping[str, str], names: Sequence[str]) -> None:
-    for name in descriptions:
-        if name not in names:
-            raise ParamError(f"a description for {name!r}, which is no run here.{did_you_mean(name, names)}")
 
 
 def _notes(whole: Table, labels: Mapping[Measure, str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from permed_measures.comparison.tops import Tops
+from permed_measures.errors import ParamError
 from permed_measures.files.texts import TextsLike, texts_of
 from permed_measures.inputs import Qrels
 
@@ -28,6 +29,9 @@ class Behind:
 
 def behind(qrels: Qrels, tops: Mapping[str, Tops], texts: TextsLike | None, documents: TextsLike | None) -> Behind:
     """Read the texts of the queries and of the documents that are shown; a file is read in a stream."""
+    if not tops:
+        msg = "there is no run whose documents could be shown: saved values and tables of an engine have no lists"
+        raise ParamError(msg)
     shown = {name: {query_id: top[:SHOWN] for query_id, top in of.items()} for name, of in tops.items()}
     query_ids = {query_id: None for of in shown.values() for query_id in of}
     doc_ids = {doc_id for of in shown.values() for top in of.values() for doc_id in top}

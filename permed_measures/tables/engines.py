@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import narwhals as nw
@@ -9,6 +10,7 @@ import narwhals as nw
 from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, SYSTEM, list_keys, with_one
 
 HASH = "hash"
+_AT_ONCE = 10_000
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _MOST_BEST = 1_000_000
@@ -161,6 +163,20 @@ def fetch(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     if frame.implementation.is_spark_like():
         return [tuple(row) for row in native.collect()]
     return frame.collect().rows()
+
+
+def stream(frame: nw.LazyFrame[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a sorted table, where the engine can without having all of them in memory."""
+    native = nw.to_native(frame)
+    if hasattr(type(native), "fetchmany"):  # DuckDB before 2.0
+        while rows := native.fetchmany(_AT_ONCE):
+            yield from rows
+    elif frame.implementation.is_duckdb():
+        yield from native.iter_rows()
+    elif frame.implementation.is_spark_like():
+        yield from map(tuple, native.toLocalIterator())
+    else:  # a database behind Ibis may have another order of texts
+        yield from sorted(frame.collect().rows())
 
 
 def _lazy(native: Any) -> nw.LazyFrame[Any]:  # noqa: ANN401  (a table of the engine)
