@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise, repeat
 from math import inf, log, log2, nan
@@ -262,6 +263,12 @@ class ArrayTable:
     def ranks(self, *, judged_only: bool, grade: Any = None) -> Any:  # noqa: ANN401  (numpy's, as all below)
         """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""
         return self.found((self.grade if grade is None else grade) >= 0) if judged_only else self.rank
+
+    def judged_only(self) -> ArrayTable:
+        """Return the table of the lists without unjudged documents, and without those of a negative grade."""
+        table = copy(self)
+        table.rank, table._hit = self.ranks(judged_only=True), self._hit & (self.grade >= 0)  # noqa: SLF001  (a copy of this one)
+        return table
 
     def found(self, relevant: Any) -> Any:  # noqa: ANN401
         """How many hits are relevant down to this one, itself included."""

@@ -1,6 +1,16 @@
 """Coverage: the share of queries that are served at all."""
 
-from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.base import (
+    CUTOFF,
+    JUDGED_ONLY,
+    REL,
+    Expr,
+    HostName,
+    RankingMeasure,
+    RankingTable,
+    Reading,
+    define,
+)
 from permed_measures.ranking import Ranking
 
 
@@ -29,17 +39,18 @@ class _Coverage(RankingMeasure):
     >>> evaluate(qrels, run, [Coverage@1, Coverage@2]).means     # nobody; p of p and q
     {Coverage@1: 0.0, Coverage@2: 0.5}
 
+    Not for telling good lists from better ones: one relevant document in the top k is all it sees.
     Source: the LLM-judged evaluation script of source system 2, "coverage@K".
     """
 
     NAME = "Coverage"
     PRETTY_NAME = "Coverage at k"
     HOST_NAMES = (HostName("coverage", "Coverage", cut=""),)
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     kernel = staticmethod(coverage)
     expression = staticmethod(coverage_expression)
     READS = Reading("hit")
-    EXAMPLES = ({}, {"rel": 2}, {"rel": 2.5})
+    EXAMPLES = ({}, {"rel": 2}, {"judged_only": True}, {"rel": 2.5})
 
 
 Coverage = define(_Coverage)

@@ -8,7 +8,7 @@ from typing import Any
 
 from permed_measures.errors import ParamError
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
-from permed_measures.measures.declarations import CUTOFF, REL, HostName, Param, Reading
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, HostName, Param, Reading
 from permed_measures.ranking import Ranking
 
 
@@ -115,6 +115,7 @@ class _GWAP(RankingMeasure):
     >>> evaluate(qrels, run, [GWAP(norm='ideal')@3]).means   # the same sum / (1.0 + 1.0 + 0.5)
     {GWAP(norm='ideal')@3: 0.4666666666666666}
 
+    Not for a scale whose top is not max_rel, or comparing with others' MAP: AP is what they mean.
     Source: PerMed's unified evaluation standard for MedCorpus (2025-10-27), "MAP@10".
     """
 
@@ -128,6 +129,7 @@ class _GWAP(RankingMeasure):
     SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "rel": REL,
+        "judged_only": JUDGED_ONLY,
         "max_rel": Param("number", default=2, above=0, desc="the grade that counts 1.0; grade g counts g / max_rel"),
         "weights": Param("weights", desc="the weight of each relevant grade; overrides max_rel"),
         "norm": Param(
@@ -143,7 +145,7 @@ class _GWAP(RankingMeasure):
     EXAMPLES = tuple(
         {"max_rel": 4, **more, "norm": norm}
         for norm in ("relevant", "cutoff", "retrieved", "ideal")
-        for more in ({}, {"rel": 2}, {"weights": {1: 0.2, 2: 1.0, 3: 0.5, 4: 0.9}})
+        for more in ({}, {"rel": 2}, {"judged_only": True}, {"weights": {1: 0.2, 2: 1.0, 3: 0.5, 4: 0.9}})
     )
 
     @property

@@ -1,6 +1,16 @@
 """Average precision within the list: how well the relevant documents that were returned are placed."""
 
-from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.base import (
+    CUTOFF,
+    JUDGED_ONLY,
+    REL,
+    Expr,
+    HostName,
+    RankingMeasure,
+    RankingTable,
+    Reading,
+    define,
+)
 from permed_measures.ranking import Ranking
 
 
@@ -37,6 +47,7 @@ class _ListAP(RankingMeasure):
     >>> evaluate(qrels, run, [ListAP@3]).means     # (5/6 + 1 + 7/12) / 3
     {ListAP@3: 0.8055555555555555}
 
+    Not for comparing systems: a list that leaves relevant documents out is not punished for it.
     Source: hybrid retrieval for hallucination mitigation (HaluBench), "MAP@3"; also the public scripts of PerMed.
     """
 
@@ -44,11 +55,11 @@ class _ListAP(RankingMeasure):
     PRETTY_NAME = "Average Precision within the List"
     ALIASES = ("ListMAP",)
     HOST_NAMES = (HostName("list_map", "List-MAP"),)
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
     kernel = staticmethod(list_ap)
     expression = staticmethod(list_ap_expression)
     READS = Reading("map", {"weights": None, "denominator": "retrieved"})
-    EXAMPLES = ({}, {"rel": 2})
+    EXAMPLES = ({}, {"rel": 2}, {"judged_only": True})
 
     @property
     def raising_helps(self) -> bool:

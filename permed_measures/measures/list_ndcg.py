@@ -1,6 +1,15 @@
 """nDCG within the list: how near the order of the returned documents is to their own best order."""
 
-from permed_measures.measures.base import CUTOFF, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.base import (
+    CUTOFF,
+    JUDGED_ONLY,
+    Expr,
+    HostName,
+    RankingMeasure,
+    RankingTable,
+    Reading,
+    define,
+)
 from permed_measures.measures.ndcg import DCG, dcg_ratio, gain_read, gain_written
 from permed_measures.ranking import Ranking
 
@@ -34,6 +43,7 @@ class _ListNDCG(RankingMeasure):
     >>> evaluate(qrels, run, [ListNDCG@10]).means   # (3 + 1/log2(3) + 2/2) / (3 + 2/log2(3) + 1/2)
     {ListNDCG@10: 0.9725044904464192}
 
+    Not for comparing systems: a list without the best documents can still score 1.
     Source: hybrid retrieval for hallucination mitigation (HaluBench), "NDCG@3": its code has the linear gain, its
     formula the exponential one (``dcg='exp-log2'``); on binary grades they agree.
     """
@@ -48,11 +58,12 @@ class _ListNDCG(RankingMeasure):
     SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "dcg": DCG,
+        "judged_only": JUDGED_ONLY,
     }
     kernel = staticmethod(list_ndcg)
     expression = staticmethod(list_ndcg_expression)
-    READS = Reading("ndcg", {"ideal": "returned"}, gain_read, gain_written)
-    EXAMPLES = ({}, {"dcg": "exp-log2"})
+    READS = Reading("ndcg", {"ideal": "returned", "discount": "log2"}, gain_read, gain_written)
+    EXAMPLES = ({}, {"dcg": "exp-log2"}, {"judged_only": True})
 
 
 ListNDCG = define(_ListNDCG)
