@@ -359,6 +359,7 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,
+        judgements=sum(map(len, qrels.values())),
     ).notes()
 
 

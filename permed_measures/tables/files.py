@@ -262,6 +262,7 @@ def _notes(
             measures=list(pipeline.labels),
             highest=highest,
             top_grade=None if pipeline.profile is None else pipeline.profile.top_grade,
+            judgements=facts.qrels_rows,
         ).notes()
     return notes
 
