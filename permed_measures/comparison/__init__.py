@@ -365,13 +365,17 @@ def run_name(source: System, otherwise: str) -> str:
 
     >>> run_name("runs/bm25.v2.trec.gz", ""), run_name({}, "baseline")
     ('bm25.v2', 'baseline')
+    >>> run_name("runs/new/*.parquet", "")
+    'new'
     """
     if not isinstance(source, (str, PathLike)):
         return otherwise
     path = Path(source)
+    while "*" in path.name:  # a pattern: the folder tells more
+        path = path.parent
     if path.suffix in (".gz", ".bz2", ".xz", ".zst"):
         path = path.with_suffix("")
-    return path.stem
+    return path.stem or str(source)
 
 
 def _named(
