@@ -15,7 +15,7 @@ from permed_measures.cli import command_files
 from permed_measures.errors.exits import say
 
 _TASKS = {
-    "Compute and compare": "eval compare plan experiment",
+    "Compute and compare": "eval compare plan experiment trec_eval",
     "Guard a build": "gate serving bench-reranker",
     "Trust a number": "explain verify judges",
     "Tables and files": "sql convert samples",
