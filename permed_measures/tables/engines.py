@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import narwhals as nw
 
+from permed_measures.errors import require
 from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, with_one
 
 HASH = "hash"
 
+BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
+"""What Ibis calls a database, and how it names the order of bytes."""
+_VIEWS = count()
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _MOST_BEST = 1_000_000
 """DuckDB's max(…, n) takes no more."""
@@ -31,14 +36,35 @@ def can_be_joined(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any]) -> bool:
 def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
     """Make text columns compare byte by byte, whatever collation the table or the database has.
 
-    A case-insensitive one would take the documents "a" and "A" for one. Spark takes it off with a cast to text; what
-    is behind an Ibis table keeps its own.
+    A case-insensitive one would take the documents "a" and "A" for one, and a language's would order them otherwise.
+    Spark takes it off with a cast to text; behind Ibis, databases that are not named here keep their own.
     """
+    if frame.implementation.is_ibis():
+        return _compare_bytes_behind_ibis(nw.to_native(frame), columns)
     if not frame.implementation.is_duckdb():
         return frame.with_columns(nw.col(*columns).cast(nw.String))
     relation = nw.to_native(frame)
     shown = [f"{name} COLLATE C AS {name}" if name in columns else name for name in relation.columns]
     return _lazy(relation.project(", ".join(shown)))
+
+
+def _compare_bytes_behind_ibis(table: Any, columns: tuple[str, ...]) -> nw.LazyFrame[Any]:  # noqa: ANN401  (Ibis's)
+    ibis = require("ibis", extra="tables")
+    try:
+        collation = BINARY_COLLATIONS.get(table.get_backend().name)
+    except ibis.common.exceptions.IbisError:  # a table without a database, for to_sql(), which knows the dialect
+        collation = None
+    if collation is None:
+        return _lazy(table)
+    view = table.alias(f"permed_as_text_{next(_VIEWS)}")
+    shown = [f'"{name}" COLLATE {collation} AS "{name}"' if name in columns else f'"{name}"' for name in table.columns]
+    return _lazy(sql_view(view, f'SELECT {", ".join(shown)} FROM "{view.get_name()}"', view.schema()))  # noqa: S608  (ours)
+
+
+def sql_view(parent: Any, query: str, schema: Any) -> Any:  # noqa: ANN401  (Ibis's)
+    """Return an Ibis table that is written as this text: its own way asks a database for the types."""
+    operations = require("ibis.expr.operations", extra="tables")
+    return operations.SQLStringView(parent=parent.op(), query=query, schema=schema).to_expr()
 
 
 def with_unknown_numbers(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:

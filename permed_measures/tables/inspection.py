@@ -127,8 +127,8 @@ def inspect(
             nw.col("looked_at").sum(),
             nw.col("nameless").sum(),
             judged=nw.col("judged").sum(),
-            missing=nw.col("returned").is_null().cast(nw.Int64).sum(),
-            only_run=nw.col("judged").is_null().cast(nw.Int64).sum(),
+            missing=nw.when(nw.col("returned").is_null()).then(1).otherwise(0).sum(),
+            only_run=nw.when(nw.col("judged").is_null()).then(1).otherwise(0).sum(),
         )
     )
     judged_run = run.unknown_rows
@@ -165,9 +165,9 @@ def count_ties(rows: nw.LazyFrame[Any], depth: int | None) -> tuple[int, int]:
     )
     if depth is not None:
         ranked = ranked.filter(nw.col("place") <= depth)
-    double = [nw.col(name) for name in (SCORE, "above", "below")]
-    score, above, below = double
-    score32, above32, below32 = map(in_32_bits, double)
+    names = (SCORE, "above", "below")
+    score, above, below = map(nw.col, names)
+    score32, above32, below32 = (in_32_bits(ranked, name) for name in names)
     counts = _one_row(
         ranked.with_columns(
             single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
@@ -210,8 +210,8 @@ def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
     if hashed is not None:
         counts = _one_row(hashed.select(nw.col(ONE).count(), *faulty, docs=nw.col(HASH).n_unique()))
     if not counts or counts["docs"] < counts[ONE]:  # two rows of one hash may differ: look at them as they are
-        by_query = flagged.group_by(QUERY).agg(nw.len().alias(ONE), *faulty, docs=nw.col(DOC).n_unique())
-        counts = _one_row(by_query.select(nw.col(ONE, "docs", *flags).sum()))
+        pairs = flagged.group_by(QUERY, DOC).agg(nw.len().alias(ONE), *faulty)
+        counts = _one_row(pairs.select(nw.col(ONE, *flags).sum(), docs=nw.col(ONE).count()))
     found = {name: counts[flag] for flag, name in flags.items()}
     return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
 
