@@ -13,6 +13,7 @@ from permed_measures.errors import HostError, ParamError, check_choice, did_you_
 from permed_measures.files.parquet import quoted
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
+from permed_measures.tables.dialects import DIALECTS, RUN
 from permed_measures.tables.engines import BINARY_COLLATIONS, sql_view
 from permed_measures.tables.evaluate import Pipeline, evaluate_tables, table_means
 from permed_measures.tables.inspection import faulty_rows
@@ -21,11 +22,6 @@ from permed_measures.tables.ranking_table import GRADE
 Part = Literal["values", "means", "check"]
 PARTS: tuple[Part, ...] = get_args(Part)
 
-RUN, PARSED = "run", "parsed"
-DIALECTS = dict.fromkeys(("duckdb", "postgres", "spark", "clickhouse", "datafusion"), RUN) | dict.fromkeys(
-    ("athena", "bigquery", "databricks", "impala", "materialize", "oracle", "risingwave", "snowflake", "trino"), PARSED
-)
-"""What can be written; our tests run the text in the engine itself, or only have it parsed."""
 _NO_32_BIT = ("bigquery", "snowflake", "oracle")
 _CAPITALS = ("snowflake", "oracle")
 
