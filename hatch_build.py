@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sysconfig
 import tempfile
@@ -45,10 +46,11 @@ class CompiledPart(BuildHookInterface):  # type: ignore[misc]  # hatchling is un
         except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a missing or broken compiler does)
             self.app.display_warning(f"permed_measures: without its compiled part, which is faster ({error})")
             return
+        name = re.sub(r"\.abi3-[^.]+", ".abi3", built.name)  # Python 3.15 adds the platform, which 3.13 does not read
         if version == "editable":
-            shutil.copy(built, HERE / "permed_measures" / built.name)
+            shutil.copy(built, HERE / "permed_measures" / name)
         else:
-            build_data["force_include"][str(built)] = f"permed_measures/{built.name}"
+            build_data["force_include"][str(built)] = f"permed_measures/{name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"cp310-abi3-{next(sys_tags()).platform}"
 

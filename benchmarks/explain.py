@@ -13,7 +13,7 @@ import random
 import time
 
 from permed_measures import evaluate, explain
-from permed_measures.explanation.orders import JudgedRun
+from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation.values import Values
 
 

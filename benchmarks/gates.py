@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from permed_measures.comparison.repeats import averaged, spread
 from permed_measures.gating.checks import Compared, Rules, decide_drops
 from permed_measures.inference import VALUE
 from permed_measures.inference.student import t_quantile
@@ -68,11 +69,13 @@ def verdict(before, after, margin, sizes=None):
 
 def rates(draw, margin, times, sizes=None):
     """Return how often checks fail, hold, and end with 3."""
-    counts = Counter(verdict(*draw(), margin, sizes) for _ in range(times))
-    shares = {key: number / times for key, number in counts.items()}
-    fails = sum(share for (found, _), share in shares.items() if found == "fails")
-    holds = sum(share for (found, _), share in shares.items() if found == "holds")
-    return fails, holds, sum(share for (_, code), share in shares.items() if code == 3)
+    return shares(Counter(verdict(*draw(), margin, sizes) for _ in range(times)), times)
+
+
+def shares(counts, times):
+    fails = sum(number for (found, _), number in counts.items() if found == "fails") / times
+    holds = sum(number for (found, _), number in counts.items() if found == "holds") / times
+    return fails, holds, sum(number for (_, code), number in counts.items() if code == 3) / times
 
 
 def true_drop(kind, rng, drop):
@@ -90,6 +93,37 @@ def decidable(kind, rng, sizes, correlation):
     variance = (np.var(means) * num * num + 4) / ((num + 4) * (num + 3))
     margin = (t_quantile(0.95, num + 3.0) + t_quantile(0.8, num + 3.0)) * math.sqrt(variance)
     return math.ceil(100 * margin) / 100
+
+
+def several(rng, num, drop, runs, apart):
+    """Draw a system and its baseline, each run so many times: every run is off as a whole, and query by query."""
+    columns = []
+    for column in skewed(rng, num, drop):
+        off = rng.normal(0, apart, (runs, 1)) + rng.normal(0, 0.05, (runs, num))
+        columns.append(np.clip(column, 0.2, 0.8) + off)
+    return columns
+
+
+def verdict_of_several(columns, margin):
+    """Return the verdict and the exit code of one check of two systems that ran several times."""
+    before, after = ([dict(enumerate(run.tolist())) for run in runs] for runs in columns)
+    repeats = {"run": spread(after), "baseline": spread(before)}
+    compared = Compared("m", averaged(before), averaged(after), VALUE, repeats=repeats)
+    (check,) = decide_drops([compared.check(margin, RULES)], RULES, list)
+    return check.verdict, check.exit_code
+
+
+REPEATED = [(runs, num, apart) for runs in (2, 3, 5) for num in (50, 500) for apart in (0.005, 0.02)]
+
+
+def repeated(times, seed=3, cases=REPEATED):
+    """Yield what at_the_margin yields, of systems that ran several times: (runs, queries, how far runs are apart)."""
+    for runs, num, apart in cases:
+        rng = np.random.default_rng(seed)
+        before, after = (np.clip(column, 0.2, 0.8) for column in skewed(rng, 400_000, 0.05))
+        margin = float((before - after).mean())
+        drawn = (verdict_of_several(several(rng, num, 0.05, runs, apart), margin) for _ in range(times))
+        yield f"drop = margin, {num} queries, {runs} runs of each, {apart} apart", *shares(Counter(drawn), times), 0.07
 
 
 CLUSTERS = {
@@ -131,7 +165,7 @@ def main():
     times = parser.parse_args().simulations
     missed = 0
     print(f"{'situation':66} fails  holds  exit 3   must be")
-    for what, fails, holds, unsure, most in at_the_margin(times):
+    for what, fails, holds, unsure, most in (*at_the_margin(times), *repeated(times)):
         wrong = max(fails, holds) > most
         missed += wrong
         must = f"fails <= {most:.0%}, holds <= {most:.0%}"

@@ -24,8 +24,8 @@ from compat.tables import TABLES
 from permed_measures import InputError, ParamError, evaluate, ranking
 from permed_measures.delegate import delegates
 from permed_measures.evaluate import Plan
-from permed_measures.explanation.names import convention_of
-from permed_measures.explanation.orders import JudgedRun
+from permed_measures.evaluate.conventions.names import convention_of
+from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation.values import Values as ByConvention
 from permed_measures.files import large as large_runs
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator

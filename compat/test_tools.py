@@ -23,8 +23,8 @@ from sklearn.metrics import ndcg_score
 from compat.corpora import CORPORA
 from compat.corpora.corpus import Corpus, Grid
 from compat.corpora.real import FOLDER
-from permed_measures.explanation.conventions import FAMILIES, Convention, base_of
-from permed_measures.explanation.orders import JudgedRun
+from permed_measures.evaluate.conventions import FAMILIES, Convention, base_of
+from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation.tools import TOOLS, Tool
 from permed_measures.explanation.values import Values
 from permed_measures.verification.references.reference import has_near_ties, has_ties, trec_order

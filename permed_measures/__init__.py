@@ -11,10 +11,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import permed_measures.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
+import permed_measures.errors.exits  # noqa: F401  (first: Ctrl-C while the rest is imported)
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate
-from permed_measures.hosts.ir_measures import register
+from permed_measures.hosts.ir_measures import register, unregister
 from permed_measures.measures import EXPORTED, HostName, Param, RankingMeasure, define, parse, plugins
 from permed_measures.profiles import PROFILES, load_profile
 from permed_measures.ranking import Ranking, compiled, rank, rank_list
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from permed_measures.comparison.experiment import Experiment, experiment
     from permed_measures.comparison.planning import plan
     from permed_measures.explanation import Explanation, explain
-    from permed_measures.files import read_qrels, read_run
     from permed_measures.gating import Gate, gate
     from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
     from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from permed_measures.hosts.ranx import install as install_ranx
     from permed_measures.hosts.ranx import ranx_qrels, ranx_run
     from permed_measures.hosts.ranx import uninstall as uninstall_ranx
+    from permed_measures.inputs import read_qrels, read_run
     from permed_measures.judges import Corrected, corrected
     from permed_measures.measures.exports import *  # noqa: F403  (every measure: python -m compat.table --write)
     from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
@@ -85,6 +85,7 @@ __all__ = [
     "to_sql",
     "uninstall_pytrec_eval",
     "uninstall_ranx",
+    "unregister",
     "verify",
 ]
 __all__ += list(EXPORTED)
@@ -111,8 +112,8 @@ _LATER = {
     "ranx_qrels": "hosts.ranx.ranx_qrels",
     "ranx_run": "hosts.ranx.ranx_run",
     "plan": "comparison.planning.plan",
-    "read_qrels": "files.read_qrels",
-    "read_run": "files.read_run",
+    "read_qrels": "inputs.read_qrels",
+    "read_run": "inputs.read_run",
     "supported_measures": "hosts.pytrec_eval.supported_measures",
     "supported_nicknames": "hosts.pytrec_eval.supported_nicknames",
     "table_means": "tables.table_means",

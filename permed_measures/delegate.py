@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate, chain, repeat
 from operator import contains, itemgetter
@@ -25,9 +25,7 @@ from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
 from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
 _BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
-_AT_ONCE = 8192  # queries that are handed over as they are
 _FEW = 8
-_FAR = 2**63
 _LENGTHS = 64
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
@@ -66,7 +64,7 @@ class _Invocation:
         self.judged_only = judged_only
         self.calls: dict[int, Call] = {}
 
-    def columns(self, rankings: Rankings, given: Given | None) -> list[list[float]]:
+    def columns(self, rankings: Rankings) -> list[list[float]]:
         """Return the values of each call, one for each ranking."""
         calls = self.calls.values()
         depths = [call.depth for call in calls]
@@ -74,28 +72,12 @@ class _Invocation:
         self._zero = all(call.zero_without_hits for call in calls)
         names = [call.answer or call.name for call in calls]
         none = dict.fromkeys(names, 0.0)
-        known = self._handed(given)
-        if known is not None:
-            return _picked(names, (answer or none for answer in known))
         places: dict[_Known, int] = {}  # those that look alike to pytrec_eval are asked once
         order = [-1] * len(rankings)
         for query, seen in self._known(rankings):
             order[query] = places.setdefault(seen, len(places))
         distinct = _picked(names, [*self._ask(list(places)), none])
         return [list(map(column.__getitem__, order)) for column in distinct]
-
-    def _handed(self, given: Given | None) -> Iterable[dict[str, float]] | None:
-        """Give pytrec_eval the caller's own dicts; None where it must not see them, or would take longer."""
-        calls = self.calls.values()
-        unlike = self.gains is not None or self.judged_only or not self._zero
-        if given is None or unlike or any(call.threshold or call.cut for call in calls):
-            return None
-        if given.longest > (_FAR if self._depth is None else self._depth) or not given.can_be_handed():
-            return None
-        evaluator = _evaluator(given.qrels, sorted({call.name for call in calls}), self._level())
-        if len(given.query_ids) <= _AT_ONCE:
-            return map(evaluator.evaluate(given.run).get, given.query_ids, repeat({}))
-        return chain.from_iterable(map(partial(_in_part, evaluator, given), range(0, len(given.query_ids), _AT_ONCE)))
 
     def _level(self) -> int:
         return min(max(1, math.ceil(self.rel)), MAX_GRADE + 1)  # no grade there is higher
@@ -135,13 +117,6 @@ class _Invocation:
         level = 1 if threshold else self._level()
         names = sorted({call.name for call in calls})
         return _answers(known, made, lambda qrels: _evaluator(qrels, names, level))
-
-
-def _in_part(evaluator: Any, given: Given, start: int) -> Iterator[dict[str, float]]:  # noqa: ANN401  (pytrec_eval's)
-    """Ask for some queries: pytrec_eval keeps the lists of all that it is asked for, twice."""
-    some = given.query_ids[start : start + _AT_ONCE]
-    answers = evaluator.evaluate({query: given.run[query] for query in some if query in given.run})
-    return map(answers.get, some, repeat({}))
 
 
 def _picked(names: Sequence[str], answers: Iterable[Mapping[str, float]]) -> list[list[float]]:
@@ -231,23 +206,6 @@ def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:
     return {f"{stem}.{','.join(sorted(given))}" if given else stem for stem, given in parameters.items()}
 
 
-class Given:
-    """The caller's own dicts, where pytrec_eval reads them as fast as names of their judged documents."""
-
-    def __init__(self, qrels: Any, run: Any, query_ids: list[str]) -> None:  # noqa: ANN401  (checked here)
-        self.qrels, self.run, self.query_ids = qrels, run, query_ids
-        self.longest: float = math.inf
-        if type(run) is dict and set(map(type, run.values())) == {dict} and are_mostly_judged(qrels, run):
-            self.longest = max(map(len, run.values()))
-        self._handed: bool | None = None
-
-    def can_be_handed(self) -> bool:
-        """Whether pytrec_eval may see them as they are."""
-        if self._handed is None:
-            self._handed = self.longest < math.inf and handed(self.qrels, MAX_GRADE) and handed(self.run)
-        return self._handed
-
-
 def are_mostly_judged(qrels: Mapping[str, Collection[Any]], run: Mapping[str, Collection[Any]]) -> bool:
     """Whether naming judged documents takes longer than what pytrec_eval saves where the others are all alike."""
     return sum(map(len, run.values())) < _FEW * sum(map(len, qrels.values()))
@@ -283,7 +241,6 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
 def delegate(
     measures: Sequence[Measure],
     rankings: Rankings | Sequence[Ranking],
-    given: Given | None = None,
 ) -> list[list[float]]:
     """Return the values of delegated measures: one list per measure, one value per ranking; 0 of an empty one.
 
@@ -308,7 +265,7 @@ def delegate(
         key = (rel, judged_only, call.cut, call.name if call.answer else None, call.threshold, repr(gains))
         invocations.setdefault(key, _Invocation(rel, gains, judged_only=judged_only)).calls[index] = call
     for invocation in invocations.values():
-        columns.update(zip(invocation.calls, invocation.columns(known, given), strict=True))
+        columns.update(zip(invocation.calls, invocation.columns(known), strict=True))
     return [columns[index] for index in range(len(measures))]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from operator import methodcaller
@@ -11,15 +11,15 @@ from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
 from permed_measures.errors import InputError
+from permed_measures.files.in_memory import checked_query_id, in_memory_rows
 from permed_measures.files.rows import (
-    DOC_COLUMNS,
-    GRADE_COLUMNS,
-    QUERY_COLUMNS,
-    SCORE_COLUMNS,
-    SUBTOPIC_COLUMNS,
+    KEEP_ONE,
+    Duplicates,
     Judgements,
     SubtopicQrels,
     Subtopics,
+    is_smaller_better,
+    kept_of,
     refuse_several,
 )
 from permed_measures.measures import arrays
@@ -29,6 +29,7 @@ from permed_measures.ranking import (
     Ranking,
     Rankings,
     check_ids,
+    checked_score,
     compiled_columns,
     compiled_part,
     numpy_is_worth_it,
@@ -83,42 +84,52 @@ RunLike = Mapping[str, Mapping[str, SupportsFloat] | Sequence[str] | Ranking] | 
 _INT = {int}
 _FAR = 2**1023
 """A sum of grades beyond it holds one that may be too large to compute with."""
-_SHAPES = (
-    "a dict of dicts {query_id: {doc_id: number}}, a pandas or polars frame, named tuples as of ir_measures, or a path"
-)
 
 
-def as_qrels(source: Any, *, subtopics: bool = False) -> Qrels:  # noqa: ANN401  (one of the shapes below)
+def as_qrels(
+    source: Any,  # noqa: ANN401  (one of the shapes below)
+    *,
+    subtopics: bool = False,
+    columns: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
+) -> Qrels:
     """Return {query_id: {doc_id: grade}} with built-in numbers as grades.
 
-    A document that is judged for several subtopics is an InputError, except with ``subtopics``.
+    A document that is judged for several subtopics is an InputError, except with ``subtopics``, or where ``duplicates``
+    says which of its grades counts.
 
     >>> as_qrels({"q": {"a": 2.0, "b": 7.5}, "r": ["c"]})    # a bare list of ids means grade 1
     {'q': {'a': 2, 'b': 7.5}, 'r': {'c': 1}}
     """
     if isinstance(source, _Checked):
         if not subtopics and source.subtopics is not None:
-            refuse_several(source.subtopics)
+            if kept_of(duplicates) is None:
+                refuse_several(source.subtopics)
+            else:
+                return _Checked(source)
         return source
     if isinstance(source, (str, PathLike)):
         from permed_measures.files import read_qrels  # noqa: PLC0415  (for those who read files)
 
-        return as_qrels(read_qrels(source), subtopics=subtopics)
+        read = read_qrels(source, columns=columns, duplicates=duplicates)
+        return as_qrels(read, subtopics=subtopics, duplicates=getattr(source, "duplicates", duplicates))
     if isinstance(source, Mapping):
         grades = _plain_grades(source) if type(source) is dict else None
         if grades is not None:
             return _Checked(source, grades)
-        pairs = ((_query_id(query_id, "qrels"), _grades(query_id, judged)) for query_id, judged in source.items())
+        several = kept_of(duplicates) is not None
+        pairs = (
+            (checked_query_id(query, "qrels"), _grades(query, judged, several)) for query, judged in source.items()
+        )
         checked = _Checked(pairs)
         if isinstance(source, SubtopicQrels):
             checked.subtopics = {
                 query_id: {pair: _grade(query_id, pair[0], grade) for pair, grade in judged.items()}
                 for query_id, judged in source.subtopics.items()
             }
-        return as_qrels(checked, subtopics=subtopics)
-    if _is_ranx(source):
-        return as_qrels(source.to_dict())
-    return as_qrels(_judged_rows(source), subtopics=subtopics)
+        return as_qrels(checked, subtopics=subtopics, duplicates=duplicates)
+    rows = source.to_dict() if _is_ranx(source) else _judged_rows(source, columns, duplicates)
+    return as_qrels(rows, subtopics=subtopics, duplicates=duplicates)
 
 
 def _plain_grades(qrels: dict[Any, Any]) -> set[float] | None:
@@ -147,7 +158,7 @@ def subtopics_of(qrels: Qrels) -> Subtopics | None:
     return qrels.subtopics if isinstance(qrels, _Checked) else None
 
 
-def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
+def as_run(source: Any, *, columns: Sequence[str] | None = None, duplicates: Duplicates = "error") -> Run:  # noqa: ANN401  (one of the shapes below)
     """Return {query_id: {doc_id: score}}, or {query_id: [doc_id, …]} where the list order is the ranking.
 
     Scores and document ids are checked by :func:`ranking_of`, query by query.
@@ -155,11 +166,11 @@ def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
     if isinstance(source, (str, PathLike)):
         from permed_measures.files import read_run  # noqa: PLC0415  (readers are for those who read files)
 
-        return read_run(source)
+        return read_run(source, columns=columns, duplicates=duplicates)
     if isinstance(source, Mapping):
         plain = set(map(type, source)) <= {str} and "" not in source and set(map(type, source.values())) <= {dict}
         for query_id, returned in () if plain else source.items():
-            _query_id(query_id, "run")
+            checked_query_id(query_id, "run")
             if type(returned) is not dict and not isinstance(returned, Mapping) and not _is_list(returned):
                 msg = (
                     f"run, query {query_id!r}: {type(returned).__name__} is neither a dict of scores nor a list of "
@@ -167,17 +178,77 @@ def as_run(source: Any) -> Run:  # noqa: ANN401  (one of the shapes below)
                 )
                 raise InputError(msg)
         checked: Run = source
+        if not plain and kept_of(duplicates) is not None:
+            checked = {query: _once(docs, query) if _is_list(docs) else docs for query, docs in source.items()}
         return checked
     if _is_ranx(source):
         return as_run(source.to_dict())
-    return _grouped(_rows(source, "run", SCORE_COLUMNS), "run")
+    return _grouped(in_memory_rows(source, "run", columns), duplicates, smaller=is_smaller_better(columns))
 
 
-def _judged_rows(source: Any) -> Mapping[str, Any]:  # noqa: ANN401  (one of the shapes above)
-    judgements = Judgements()
-    for number, (query_id, doc_id, grade, subtopic) in enumerate(_rows(source, "qrels", GRADE_COLUMNS), 1):
+def _once(doc_ids: Sequence[str], query_id: str) -> list[str]:
+    """Return a list without what it repeats: the first place of a document is its highest one too."""
+    try:
+        return list(dict.fromkeys(doc_ids))
+    except TypeError:  # an id that cannot be looked up is no string
+        check_ids(doc_ids, query_id)
+        raise
+
+
+def read_qrels(
+    source: QrelsLike,
+    format: str | None = None,  # noqa: A002  (the natural word)
+    *,
+    columns: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
+) -> dict[str, dict[str, float]]:
+    """Read judgements from a file, or from any shape in memory; every function takes what comes back.
+
+    The format of a file is found by content and suffix when it is not given. ``columns`` names those of query, document
+    and grade where they are not the usual ones; ``duplicates`` says what a second row of one query and document means:
+    an ``'error'``, or that the ``'first'``, or the ``'max'``, counts.
+
+    >>> read_qrels([{"topic": 7, "page": "a", "label": 2}], columns=("topic", "page", "label"))
+    {'7': {'a': 2}}
+    """
+    if isinstance(source, (str, PathLike)):
+        from permed_measures import files  # noqa: PLC0415  (for those who read files)
+
+        return files.read_qrels(source, format, columns=columns, duplicates=duplicates)
+    return {
+        query_id: dict(judged) for query_id, judged in as_qrels(source, columns=columns, duplicates=duplicates).items()
+    }
+
+
+def read_run(
+    source: RunLike,
+    format: str | None = None,  # noqa: A002  (the natural word)
+    *,
+    columns: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
+) -> dict[str, Any]:
+    """Read a run from a file, or from any shape in memory; the options are those of :func:`read_qrels`.
+
+    A minus before the third column, as in ``'-distance'``, says that smaller is better.
+
+    >>> read_run({"q": ["a", "b", "a"]}, duplicates="first")
+    {'q': ['a', 'b']}
+    """
+    if isinstance(source, (str, PathLike)):
+        from permed_measures import files  # noqa: PLC0415  (for those who read files)
+
+        return files.read_run(source, format, columns=columns, duplicates=duplicates)
+    return dict(as_run(source, columns=columns, duplicates=duplicates))
+
+
+def _judged_rows(source: Any, columns: Sequence[str] | None, duplicates: Duplicates) -> Mapping[str, Any]:  # noqa: ANN401  (one of the shapes above)
+    judgements = Judgements(duplicates)
+    for number, (query_id, doc_id, given, subtopic) in enumerate(in_memory_rows(source, "qrels", columns), 1):
+        grade = (
+            given if kept_of(duplicates) is None else _grade(query_id, doc_id, given)
+        )  # elsewhere as_qrels checks it
         if not judgements.add(query_id, doc_id, subtopic, grade):
-            msg = f"qrels, row {number}: query {query_id!r}, document {doc_id!r} occurs before; keep one row"
+            msg = f"qrels, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}"
             raise InputError(msg)
     return judgements.qrels()
 
@@ -225,17 +296,7 @@ def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
     return Rankings.of(views, cutoff)
 
 
-def _query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked here)
-    if not isinstance(query_id, str):
-        msg = f"{what}: the query id {query_id!r} is a {type(query_id).__name__}; ids are strings, try str(id)"
-        raise InputError(msg)
-    if not query_id:
-        msg = f"{what}: an empty query id"
-        raise InputError(msg)
-    return query_id
-
-
-def _grades(query_id: str, judged: Any) -> Mapping[str, float]:  # noqa: ANN401  (checked here)
+def _grades(query_id: str, judged: Any, several: bool) -> Mapping[str, float]:  # noqa: ANN401, FBT001  (checked here; internal)
     if type(judged) is not dict and not isinstance(judged, Mapping):  # the first half is the fast one
         if not _is_list(judged) and not isinstance(judged, AbstractSet):
             msg = (
@@ -244,7 +305,7 @@ def _grades(query_id: str, judged: Any) -> Mapping[str, float]:  # noqa: ANN401 
             )
             raise InputError(msg)
         check_ids(judged, query_id)
-        if len(set(judged)) != len(judged):
+        if not several and len(set(judged)) != len(judged):
             msg = f"qrels, query {query_id!r}: a document occurs twice in the list of relevant documents"
             raise InputError(msg)
         judged = dict.fromkeys(judged, 1)
@@ -276,74 +337,19 @@ def _is_ranx(source: Any) -> bool:  # noqa: ANN401  (that is the question)
     return type(source).__module__.partition(".")[0] == "ranx" and hasattr(source, "to_dict")
 
 
-def _grouped(rows: Iterable[tuple[str, str, Any, str]], what: str) -> dict[str, dict[str, Any]]:
+def _grouped(
+    rows: Iterable[tuple[str, str, Any, str]], duplicates: Duplicates, *, smaller: bool
+) -> dict[str, dict[str, Any]]:
     grouped: dict[str, dict[str, Any]] = {}
-    for number, (query_id, doc_id, value, _) in enumerate(rows, 1):
+    keep = kept_of(duplicates)
+    for number, (query_id, doc_id, given, _) in enumerate(rows, 1):
         group = grouped.setdefault(query_id, {})
-        if doc_id in group:
-            msg = f"{what}, row {number}: query {query_id!r}, document {doc_id!r} occurs before; keep one row"
+        if doc_id in group and keep is None:
+            msg = f"run, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}"
             raise InputError(msg)
-        group[doc_id] = value
+        value = given
+        if smaller or keep is not None:  # elsewhere the ranking checks it
+            value = checked_score(given, doc_id, query_id)
+            value = -value if smaller else value
+        group[doc_id] = value if keep is None else keep(group.get(doc_id, value), value)
     return grouped
-
-
-def _rows(source: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any, str]]:  # noqa: ANN401
-    """Yield query, document, number and subtopic."""
-    if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a polars LazyFrame
-        source = source.collect()
-    if hasattr(source, "columns") and hasattr(source, "__getitem__"):
-        return _frame_rows(source, what, value_columns)
-    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)) and getattr(source, "ndim", 1) != 0:
-        return _tuple_rows(source, what, value_columns)
-    msg = f"{what}: {type(source).__name__} is not a shape we know; give {_SHAPES}"
-    raise InputError(msg)
-
-
-def _frame_rows(frame: Any, what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any, str]]:  # noqa: ANN401
-    columns = list(frame.columns)
-    picked = []
-    for wanted in (QUERY_COLUMNS, DOC_COLUMNS, value_columns):
-        name = next((name for name in wanted if name in columns), None)
-        if name is None:
-            msg = f"{what}: the frame has no column {wanted[0]!r} (nor {', '.join(wanted[1:])}); it has {columns}"
-            raise InputError(msg)
-        picked.append(name)
-    query_ids = _ids(frame[picked[0]].to_list(), picked[0], what)
-    doc_ids = _ids(frame[picked[1]].to_list(), picked[1], what)
-    subtopic = next((name for name in SUBTOPIC_COLUMNS if name in columns), None) if what == "qrels" else None
-    subtopics = [""] * len(query_ids) if subtopic is None else _ids(frame[subtopic].to_list(), subtopic, what)
-    return zip(query_ids, doc_ids, frame[picked[2]].to_list(), subtopics, strict=True)
-
-
-def _ids(column: list[Any], name: str, what: str) -> list[str]:
-    kinds = set(map(type, column))
-    if kinds <= {str}:
-        return column
-    if kinds <= {int}:
-        return list(map(str, column))
-    ids = []
-    for number, value in enumerate(column, 1):
-        if isinstance(value, str):
-            ids.append(value)
-        elif hasattr(value, "__index__") and not isinstance(value, bool):
-            ids.append(str(int(value)))
-        else:
-            msg = (
-                f"{what}, row {number}: the {name} {value!r} is a {type(value).__name__}; ids are strings or whole "
-                "numbers, none may be missing"
-            )
-            raise InputError(msg)
-    return ids
-
-
-def _tuple_rows(rows: Iterable[Any], what: str, value_columns: tuple[str, ...]) -> Iterator[tuple[str, str, Any, str]]:
-    fields = ("query_id", "doc_id", value_columns[0])
-    for number, row in enumerate(rows, 1):
-        try:
-            query_id, doc_id, value = (getattr(row, field) for field in fields)
-        except AttributeError:
-            msg = f"{what}, row {number}: {row!r} has no fields {', '.join(fields)}; give {_SHAPES}"
-            raise InputError(msg) from None
-        check_ids({doc_id: None}, str(query_id))
-        subtopic = next((getattr(row, name) for name in SUBTOPIC_COLUMNS if hasattr(row, name)), "")
-        yield _query_id(query_id, f"{what}, row {number}"), doc_id, value, str(subtopic)

@@ -18,6 +18,11 @@ _NEAR_TIES = {
     "float32": "ordered by id, as by trec_eval 9.0.8; 10.0 orders by score (order='float64'; --order float64)",
     "float64": "ordered by score, as by trec_eval 10.0; 9.0.8 and pytrec_eval order by id (order='float32')",
 }
+_TIES = {
+    "trec": "ties go by document id, descending",
+    "input": "they keep the order of the input",
+    **{ties: f"values are the {ties} ones over all their orders" for ties in ("expected", "best", "worst")},
+}
 NEVER_MEET = "no query is in both the qrels and the run"
 
 
@@ -66,6 +71,7 @@ class Basis(NamedTuple):
     nearly_tied: int = 0
     """Documents that do so as 32-bit floats only."""
     order: str = "float32"
+    ties: str = "trec"
     measures: Sequence[Measure] = ()
     """As they were asked for, before ``min_relevance`` is given to any."""
     highest: float | None = None
@@ -99,9 +105,9 @@ class Basis(NamedTuple):
         where = "of the returned documents" if self.depth is None else f"of the documents in the top {self.depth}"
         if self.tied:
             bits = self.order.removeprefix("float")
-            ties = f"tie with another one's score ({bits}-bit); ties go by document id, descending"
+            ties = f"tie with another one's score ({bits}-bit); {_TIES[self.ties]}"
             notes.append(f"{_share(self.tied, self.returned)} {where} {ties}")
-        if self.nearly_tied:
+        if self.nearly_tied and self.ties == "trec":
             counted = f"{self.nearly_tied:,} {'document ties' if self.nearly_tied == 1 else 'documents tie'}"
             notes.append(f"{counted} only in 32-bit scores: {_NEAR_TIES[self.order]}")
         if self.returned and self.judged < self.returned:

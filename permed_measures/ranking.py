@@ -35,6 +35,10 @@ Order = Literal["float32", "float64"]
 ORDERS: tuple[Order, ...] = ("float32", "float64")
 """How precisely scores are compared: as trec_eval 9.0.8 and pytrec_eval do, or as trec_eval 10.0 does."""
 
+Ties = Literal["trec", "input", "expected", "best", "worst", "error"]
+TIES: tuple[Ties, ...] = ("trec", "input", "expected", "best", "worst", "error")
+"""What becomes of equal scores: by id as trec_eval does, as they came, the value over all orders, or an error."""
+
 Grades = Mapping[str, float]
 Bounds = tuple[int | None, int | None]
 """The depth below which ranks are left out, and the depth down to which documents are counted; None is no bound."""
@@ -329,6 +333,19 @@ def order(scores: Mapping[str, float], depth: int | None = None, *, by: Order = 
     return [doc_id for _, doc_id in (sorted(pairs, reverse=True) if depth is None else nlargest(depth, pairs))]
 
 
+def by_score(scores: Mapping[str, float], *, by: Order = "float32") -> list[list[str]]:
+    """Return the documents by score, descending; those that tie are together, in the order in which they came.
+
+    >>> by_score({"a": 1.0, "b": 3.0, "c": 1.0})
+    [['b'], ['a', 'c']]
+    """
+    keys = _singles(scores, "") if by == "float32" else list(map(as_float, scores.values()))
+    groups: dict[float, list[str]] = {}
+    for key, doc_id in zip(keys, scores, strict=True):
+        groups.setdefault(key, []).append(doc_id)
+    return [groups[key] for key in sorted(groups, reverse=True)]
+
+
 def _singles(scores: Mapping[str, float], query_id: str) -> list[float]:
     """Return scores as 32-bit floats; 1e300 is infinite there, in trec_eval 9.0.8 too."""
     try:
@@ -375,6 +392,14 @@ def check_ids(doc_ids: Collection[Any], query_id: str) -> None:
     if "" in doc_ids:
         msg = f"query {query_id!r}: an empty document id"
         raise InputError(msg)
+
+
+def checked_score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (checked here)
+    """Return a score as a float; what is no number, or NaN, is an InputError."""
+    number = _score(score, doc_id, query_id)
+    if isnan(number):
+        raise InputError(_nan_message({doc_id: number}, query_id))
+    return number
 
 
 def _nan_message(scores: Mapping[str, float], query_id: str) -> str:

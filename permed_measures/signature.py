@@ -95,6 +95,7 @@ class Signature(NamedTuple):
     measure: str
     """With the parameters that are not the defaults, a ``rel`` that ``min_relevance`` gave it among them."""
     order: str
+    """How precisely scores are compared, and what becomes of ties where that is not trec_eval's rule."""
     queries: str
     """Over which queries the mean runs: those of the 'qrels', of the 'run', or in 'both'."""
     n: int
@@ -129,6 +130,15 @@ class Signature(NamedTuple):
             raise ParamError(msg)
         fields: dict[str, Any] = found.groupdict()
         return cls(**fields | {"n": int(fields["n"]), "judgements": int(fields["judgements"])})
+
+
+def ordered(order: str, ties: str) -> str:
+    """Return the condition 'order'; where ties are an error there were none, and every rule gives the same.
+
+    >>> ordered("float32", "trec"), ordered("float64", "expected"), ordered("float32", "error")
+    ('float32', 'float64-expected', 'float32')
+    """
+    return order if ties in ("trec", "error") else f"{order}-{ties}"
 
 
 class Conditions:

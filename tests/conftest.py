@@ -36,6 +36,21 @@ def forgotten():
         names.update(before)
 
 
+@pytest.fixture
+def shell(capsys):
+    """Run the shell tool in this process; return exit code, output and errors."""
+    pytest.importorskip("click", reason="the shell tool needs it")
+    from permed_measures.cli import main
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(list(arguments))
+        captured = capsys.readouterr()
+        return end.value.code or 0, captured.out, captured.err
+
+    return run
+
+
 settings.register_profile(
     "ours", max_examples=few(100), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

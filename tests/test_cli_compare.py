@@ -27,22 +27,11 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def tool(folder, monkeypatch, capsys):
+def tool(folder, monkeypatch, shell):
     """Run the tool in the folder of the example; return exit code, output and errors."""
-    from permed_measures.cli import main
-
     monkeypatch.chdir(folder)
 
-    def run(*arguments):
-        try:
-            main(list(arguments))
-            code = 0
-        except SystemExit as error:
-            code = error.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return shell
 
 
 RUNS = ("qrels.jsonl", "retrieved.jsonl", "profile_query.jsonl", "query_only.jsonl")

@@ -28,24 +28,13 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def tool(folder, monkeypatch, capsys):
+def tool(folder, monkeypatch, shell):
     """Run the tool in the folder of the example; return exit code, output and errors."""
-    from permed_measures.cli import main
-
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
 
-    def run(*arguments):
-        try:
-            main(list(arguments))
-            code = 0
-        except SystemExit as error:
-            code = error.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return shell
 
 
 def write_trec(path, lists):
@@ -262,6 +251,37 @@ def test_accepted_values_are_a_baseline_without_the_run(tool, builds):
     assert (code, "the rankings are identical down to rank 1" in out) == (0, True)
     code, _, err = tool("gate", "qrels.txt", "gone.run", "--baseline", "tenth.run", "--accept", "P@1>0")
     assert (code, "overwrite a run" in err) == (2, True)
+
+
+def test_several_runs_of_one_system(tool, builds):
+    margin, runs = ("--max-drop", "Success@1=0.2"), "llm=good.run,tenth.run"
+    where = ("--baseline", "base.jsonl", *margin)
+    assert "Success@1 0.9500" in tool("gate", "qrels.txt", runs, "Success@1>=0", *where, "--accept")[1]
+    direct = tool("gate", "qrels.txt", "half.run", "--baseline", runs, *margin, "--format", "jsonl")
+    saved = tool("gate", "qrels.txt", "half.run", *where, "--format", "jsonl")
+    assert direct == saved
+    check = json.loads(saved[1])
+    assert check["baseline"] == pytest.approx(0.95)
+    spread = {"runs": 2, "deviation": pytest.approx(0.1 / 2**0.5), "low": pytest.approx(0.9), "high": 1.0}
+    assert check["repeats"] == {"baseline": spread}
+    (builds / "gate.toml").write_text(
+        'qrels = "qrels.txt"\nrun = ["tenth.run", "good.run"]\nbaseline = "base.jsonl"\n'
+        'conditions = ["Success@1 >= 0.95"]\nmax_drop = 0.01\n'
+    )
+    code, out, _ = tool("gate")
+    assert (code, "the rankings are identical down to rank 1" in out) == (0, True)
+    assert "run: the mean of 2 runs, Success@1 from 0.9000 to 1.0000" in out
+    assert tool("gate", "--power")[0] == 0
+    assert tool("gate", "--init", "qrels.txt", runs, "-o", "new.toml")[0] == 0
+    assert 'run = ["good.run", "tenth.run"]' in (builds / "new.toml").read_text()
+    code, _, err = tool("gate", "qrels.txt", "llm=good.run,nowhere.run", "P@1>=0")
+    assert (code, "nowhere.run" in err) == (2, True)
+    code, _, err = tool("gate", "qrels.txt", "good.run", "P@1>=0", "--baseline", "old=good.run,nowhere.run", *margin)
+    assert (code, "nowhere.run" in err) == (2, True)
+    code, _, err = tool("gate", "qrels.txt", runs, "P@1>=0", "--baseline", runs, "--accept")
+    assert (code, "--accept needs to know where" in err) == (2, True)
+    code, _, err = tool("gate", "qrels.txt", str(builds), "P@1>=0")
+    assert (code, str(builds) in err) == (2, True)
 
 
 def test_accepted_drops_do_not_add_up_without_end(tool, builds):

@@ -12,16 +12,8 @@ pytest.importorskip("click", reason="the shell tool needs it")
 
 
 @pytest.fixture
-def tool(capsys):
-    from permed_measures.cli import main
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
+def tool(shell):
+    return shell
 
 
 def test_all_profiles_are_listed_with_names_and_targets(tool):

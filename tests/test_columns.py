@@ -19,9 +19,10 @@ from ir_measures import AP, RR, Bpref, P, R, Rprec, Success, nDCG
 import permed_measures
 import permed_measures.ranking as ranking_module
 from permed_measures import GWAP, Coverage, InputError, RelevanceEvaluator, evaluate
-from permed_measures.delegate import handed
+from permed_measures.delegate import MAX_GRADE, delegate, handed
 from permed_measures.inputs import as_qrels, rankings_of
-from permed_measures.measures import DEFINED, arrays
+from permed_measures.measures import DEFINED, STANDARD, arrays
+from permed_measures.measures.base import NEEDED_CUTOFF
 from permed_measures.ranking import ORDERS, Ranking, Rankings, compiled_columns, rank
 from tests.conftest import examples, queries
 from tests.test_laws import CUTOFFS, variants
@@ -192,6 +193,41 @@ def test_standard_measures_are_pytrec_evals_to_the_last_bit(shape):
     ours = evaluate(qrels, run, list(names)).columns
     for measure, name in names.items():
         assert ours[measure] == {query_id: values[name] for query_id, values in theirs.items()}
+
+
+EXACT = [measure for measure in (*STANDARD.values(), *DEFINED.values()) if type(measure).exact is not None]
+
+
+def test_the_usual_measures_are_computed_over_columns():
+    assert {measure.NAME for measure in EXACT} >= {"AP", "P", "R", "RR", "nDCG", "Bpref", "Rprec", "Success"}
+
+
+@pytest.mark.parametrize("top", [1, 3, 40])
+@pytest.mark.parametrize("measure", EXACT, ids=str)
+def test_over_columns_every_bit_is_as_pytrec_eval_has_it(measure, top):
+    """It adds in another order than numpy does, and takes logarithms of the C library."""
+    rng = random.Random(top)
+    params = [{}, {"rel": 2}, {"judged_only": True}, {"cutoff": 3}, {"cutoff": 40}]
+    for shape in SHAPES.values():
+        qrels, run = random_data(8, *shape, ties=top == 1)
+        qrels = {query_id: {doc: rng.randint(0, top) for doc in grades} for query_id, grades in qrels.items()}
+        rankings = rankings_of(qrels, run, list(qrels))
+        views = [rank(run[query_id], grades) for query_id, grades in qrels.items()]
+        table = arrays.ArrayTable(rankings.columns)
+        needed = {"cutoff": 5} if measure.SUPPORTED_PARAMS.get("cutoff") is NEEDED_CUTOFF else {}
+        for some in params:
+            if some.keys() <= measure.SUPPORTED_PARAMS.keys():
+                asked = type(measure)(**{**needed, **some})
+                assert arrays.values(asked, table, exact=True).tolist() == delegate([asked], views)[0], asked
+
+
+@pytest.mark.parametrize("grade", [-1, 0.5, 10_001])
+def test_grades_that_the_columns_leave_to_pytrec_eval(grade):
+    qrels = {"q": {"a": grade, "b": 1}, "r": {"c": 1, "d": 0}}
+    run = {"q": {"b": 3.0, "a": 2.0}, "r": {"d": 2.0, "c": 1.0}}
+    table = arrays.ArrayTable(rankings_of(as_qrels(qrels), run, ["q", "r"]).columns)
+    assert not table.has_grades_up_to(MAX_GRADE)
+    assert evaluate(qrels, run, "Bpref").columns[Bpref]["r"] == 0.0  # the only relevant one is below the only other
 
 
 class Text(str):

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from permed_measures import ParamError, parse
-from permed_measures.cli import main
 from permed_measures.files.source import Source
 
 pytest.importorskip("click", reason="the commands need it")
@@ -27,19 +26,13 @@ LONG = "9" * 400
 
 
 @pytest.fixture
-def tool(tmp_path, monkeypatch, capsys):
+def tool(tmp_path, monkeypatch, shell):
     """Run the tool in a folder with qrels.txt and a.run; return exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     Path("qrels.txt").write_text(QRELS)
     Path("a.run").write_text(RUN)
 
-    def call(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(arguments)
-        captured = capsys.readouterr()
-        return end.value.code, captured.out, captured.err
-
-    return call
+    return shell
 
 
 def broken(error):

@@ -246,17 +246,8 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def tool(folder, capsys):  # noqa: ARG001  (the files are in the current folder)
-    pytest.importorskip("click")
-    from permed_measures.cli import main
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
+def tool(folder, shell):  # noqa: ARG001  (the files are in the current folder)
+    return shell
 
 
 def test_the_documentation_is_true(tool):

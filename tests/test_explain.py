@@ -5,13 +5,14 @@ from __future__ import annotations
 import html.parser
 import json
 import math
+from functools import partial
 
 import pytest
 
 from permed_measures import InputError, ParamError, evaluate, explain
+from permed_measures.evaluate.conventions import SHARED, base_of, in_words, parse_about, phrase, ties
+from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation import AXES, FAMILIES, TOOLS, Convention
-from permed_measures.explanation.conventions import SHARED, base_of, in_words, parse_about, phrase
-from permed_measures.explanation.orders import JudgedRun
 from permed_measures.explanation.tools import tools_in
 from permed_measures.explanation.values import Values
 from permed_measures.render.text import text
@@ -315,7 +316,7 @@ def test_nothing_relevant_and_nothing_returned():
 
 
 def test_too_many_selections_leave_a_value_out_instead_of_guessing(monkeypatch):
-    monkeypatch.setattr("permed_measures.explanation.ties.MOST_SELECTIONS", 1)
+    monkeypatch.setattr(ties, "MOST_SELECTIONS", 1)
     qrels = {"q": {"a": 2, "b": 1}}
     values = Values(JudgedRun(qrels, {"q": dict.fromkeys("abcd", 1.0)}, 2))
     assert math.isnan(values.mean(Convention("ndcg", 2, ideal="top", ties="expected")))
@@ -401,27 +402,15 @@ def test_ids_are_escaped_in_the_page():
 
 
 @pytest.fixture
-def tool(tmp_path, monkeypatch, capsys):
+def tool(tmp_path, monkeypatch, shell):
     """Run the tool beside two files; return exit code, output and errors."""
-    pytest.importorskip("click", reason="the shell tool needs it")
-    from permed_measures.cli import main
-
     monkeypatch.chdir(tmp_path)
     lines = [f"q 0 {doc_id} {grade}\n" for doc_id, grade in QRELS["q"].items()]
     (tmp_path / "qrels.txt").write_text("".join(lines))
     rows = [f"q Q0 {doc_id} {rank} {score} t\n" for rank, (doc_id, score) in enumerate(RUN["q"].items(), 1)]
     (tmp_path / "run.txt").write_text("".join(rows))
 
-    def run(*arguments):
-        try:
-            main(["explain", "qrels.txt", "run.txt", *arguments])
-            code = 0
-        except SystemExit as error:
-            code = error.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+    return partial(shell, "explain", "qrels.txt", "run.txt")
 
 
 def test_the_command_names_a_value(tool):

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given
 
 from permed_measures import InputError, ParamError, evaluate, explain
-from permed_measures.explanation.conventions import FAMILIES, Convention
-from permed_measures.explanation.names import convention_of, measure_of, options_of
-from permed_measures.explanation.orders import JudgedRun
+from permed_measures.evaluate.conventions import FAMILIES, Convention
+from permed_measures.evaluate.conventions.names import convention_of, measure_of, options_of
+from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation.values import Values
 from tests.conftest import examples, queries
 

@@ -226,6 +226,52 @@ def test_identical_rankings_hold_and_equal_values_do_not():
     assert gate(few, scores, baseline=good, max_drop={"AP": 0.01}).checks[0].why == "the rankings are identical"
 
 
+def test_several_runs_of_a_system_are_averaged_and_their_spread_is_in_every_bound():
+    stats = pytest.importorskip("scipy.stats")
+    qrels = {str(place): {"a": 1} for place in range(100)}
+    good = {key: ["a"] for key in qrels}
+    runs = [{key: ["b"] if int(key) < lost else ["a"] for key in qrels} for lost in (2, 6)]  # 0.98 and 0.94
+    result = gate(qrels, runs, ["Success@1>=0.955"], baseline=good, max_drop={"Success@1": 0.2}, confident=True)
+    value, drop = result.checks
+    assert (value.value, drop.value, drop.baseline) == pytest.approx((0.96, 0.96, 1.0))
+    assert drop.repeats["run"] == pytest.approx((2, 0.04 / math.sqrt(2), 0.94, 0.98))
+    assert drop.to_dict()["repeats"]["run"]["runs"] == 2
+    # k = 2 adds 1, 1, -1, -1 to two differences of 1 and four of 1/2; the two runs add 0.04**2 / 2 / 2, of one degree
+    mean, extra = 4 / 104, 0.04**2 / 4
+    of_queries = (2 + 1 + 4 - 104 * mean**2) / (104 * 103)
+    variance = of_queries + extra
+    freedom = variance**2 / (of_queries**2 / 103 + extra**2 / 1)
+    assert drop.bound == pytest.approx(mean + stats.t.ppf(0.95, freedom) * math.sqrt(variance))
+    alone = gate(qrels, runs[0], baseline=good, max_drop={"Success@1": 0.2}).checks[0]
+    assert drop.bound > alone.bound
+    assert drop.p_no_drop == pytest.approx(
+        stats.t.sf(0.04 / math.sqrt(extra + (3 - 0.16) / 9900), _freedom((3 - 0.16) / 9900, 99, extra))
+    )
+    assert value.verdict == "undecided"  # its interval allows for the spread, too
+    assert "run: the mean of 2 runs, Success@1 from 0.9400 to 0.9800 (standard deviation 0.0283)" in str(result)
+    # with a margin that the spread of two runs alone is above, more queries are no help
+    asked = gate(qrels, runs, baseline=good, max_drop={"Success@1": 0.05}).checks[0]
+    assert (asked.verdict, asked.queries_needed) == ("undecided", None)
+    assert asked.why.endswith("the runs of a system are so far apart that only more of them decide it")
+
+
+def _freedom(variance, freedom, extra):
+    return (variance + extra) ** 2 / (variance**2 / freedom + extra**2)
+
+
+def test_several_runs_of_the_baseline_and_identical_ones():
+    runs = [GOOD, BAD]
+    result = gate(QRELS, [BAD, GOOD], baseline=runs, max_drop={"RR": 0.01})
+    assert [(check.verdict, check.why) for check in result.checks] == [("holds", "the rankings are identical")]
+    assert set(result.checks[0].repeats) == {"run", "baseline"}
+    assert verdicts(gate(QRELS, [GOOD, GOOD], baseline=GOOD, max_drop={"RR": 0.01})) == ["holds"]
+    other = gate(QRELS, [BAD, GOOD, GOOD], baseline=runs, max_drop={"RR": 0.01}).checks[0]
+    assert (other.verdict, other.value) == ("undecided", pytest.approx(5 / 6))
+    assert gate(QRELS, [GOOD], ["RR>=1"]).checks[0].repeats is None
+    with pytest.raises(ParamError, match="several are given"):
+        gate(QRELS, runs, ["RR>=0.1"], human={"q1": {"a": 1}})
+
+
 def test_it_is_said_beforehand_what_cannot_hold():
     said = []
     gate(QRELS, CHANCE, baseline=GOOD, max_drop={"RR": 0.05}, tell=said.append)

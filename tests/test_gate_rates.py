@@ -47,5 +47,10 @@ def test_builds_without_a_difference_pass(kind, clusters):
     assert gates.rates(worse, margin, TIMES, None if clusters == "none" else parts)[1] < holds
 
 
+def test_a_drop_as_large_as_the_margin_is_undecided_with_several_runs_too():
+    for what, fails, holds, _, most in gates.repeated(100, cases=[(2, 50, 0.02), (3, 200, 0.02)]):
+        assert max(fails, holds) <= most + 3 * (most * (1 - most) / 100) ** 0.5, what
+
+
 def test_ten_queries_from_1_to_070():
     assert gates.verdict(np.ones(10), np.array([0.0] * 3 + [1.0] * 7), 0.05) == ("undecided", 3)

@@ -11,7 +11,7 @@ import permed_measures
 
 ROOT = Path(permed_measures.__file__).parent
 LAYERS = (
-    ("errors", "numbers", "exits", "inference"),
+    ("errors", "numbers", "inference"),
     ("render",),
     ("ranking",),
     ("measures",),

@@ -87,7 +87,9 @@ def test_frame_ids_are_strings_or_whole_numbers(ids):
 
 def test_a_frame_without_a_column_says_what_it_has():
     pandas = pytest.importorskip("pandas", reason="pandas is an extra")
-    with pytest.raises(InputError, match=r"qrels: the frame has no column 'doc_id' \(nor docno.*it has \['query_id'\]"):
+    with pytest.raises(
+        InputError, match=r"qrels: no 'doc_id' nor 'docno'.* a qrels frame has; there is 'query_id': .*"
+    ):
         as_qrels(pandas.DataFrame({"query_id": ["q"]}))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import ir_measures
 import pytest
@@ -15,6 +18,7 @@ from ir_measures.providers import registry as providers
 import permed_measures
 from permed_measures import GWAP, Coverage, HostError, InputError, ListAP, ListNDCG, register
 from permed_measures.evaluate.providers import refusal
+from permed_measures.hosts import ir_measures as ir_measures_host
 
 QRELS = {"q1": {"a": 2, "b": 1}, "q-2": {"c": 2, "d": 1}, "q3": {"e": 1}}
 RUN = {"q1": {"b": 9.0, "a": 8.0}, "q-2": {"x": 5.0, "c": 4.0}}
@@ -151,24 +155,203 @@ def test_a_measure_that_ir_measures_cannot_compute_says_what_to_do(monkeypatch):
     assert refusal(mine, error) == f"ir_measures cannot compute Mine: {error}"
 
 
-@pytest.mark.full
-def test_pyterrier_experiments():
+WITHOUT_NUM = """
+import ast
+for name in ("Num", "Str", "Bytes", "NameConstant", "Ellipsis"):
+    vars(ast).pop(name, None)
+    vars(ast).get("_deprecated_globals", {}).pop(name, None)
+for name in ("n", "s"):
+    if hasattr(ast.Constant, name):
+        delattr(ast.Constant, name)
+"""
+"""What Python 3.14 took out of ast."""
+
+WRITTEN = [
+    "P@5",
+    "AP",
+    "RBP(p=0.5)@5",
+    "nDCG(dcg='exp-log2')@10",
+    "AP(judged_only=True)",
+    "GWAP(weights={1: 0.5, 2: 1.0})",
+]
+REFUSED = ["P@-5", "P@[5]", "P@b'5'", "P(cutoff=...)", "P(5)", "nDCG(gains={**{}})", "P@5; P@6", "P@(1 + 1)"]
+
+
+def test_ir_measures_parses_where_python_has_no_ast_num():
+    code = f"""{WITHOUT_NUM}
+import ir_measures
+from ir_measures import parse_measure
+def told(name):
+    try:
+        return str(parse_measure(name))
+    except (ValueError, AttributeError) as error:
+        return type(error).__name__
+print(told("P@5"), told("AP"))
+import permed_measures
+print([told(name) for name in {WRITTEN!r}], {{told(name) for name in {REFUSED!r}}})
+permed_measures.unregister()
+print(told("P@5"))
+permed_measures.register()
+print(told("P@5"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        "AttributeError AP",  # ir_measures alone: numbers cannot be read
+        f"{WRITTEN} {{'ValueError'}}",
+        "AttributeError",
+        "P@5",
+    ], done.stderr
+
+
+@pytest.mark.full  # of Python 3.11: from 3.14 on there is nothing to compare with
+def test_the_repaired_parser_reads_what_ir_measures_own_reads(monkeypatch):
+    def told(name):
+        try:
+            return repr(ir_measures.util.parse_measure(name))
+        except ValueError:
+            return "refused"
+
+    names = [*WRITTEN, *REFUSED]
+    theirs = [told(name) for name in names]
+    assert "refused" not in theirs[: len(WRITTEN)]
+    monkeypatch.setattr(ir_measures.util, "_ast_to_value", ir_measures_host._ast_to_value)  # noqa: SLF001  (what 3.14 gets)
+    assert [told(name) for name in names] == theirs
+
+
+@pytest.mark.full  # of Python 3.11: from 3.14 on it is replaced
+def test_a_parser_that_works_is_left_alone():
+    assert ir_measures.util._ast_to_value.__module__ == "ir_measures.util"  # noqa: SLF001  (the place of the repair)
+    code = "import warnings; warnings.simplefilter('error'); import permed_measures"  # ast.Num is deprecated in 3.12
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_names_of_ours_are_read_where_trec_evals_are():
+    assert ir_measures.parse_trec_measure("GWAP(max_rel=3)@10") == [GWAP(max_rel=3) @ 10]
+    assert ir_measures.parse_trec_measure("gwmap_cut.5,10") == [GWAP @ 5, GWAP @ 10]
+    assert ir_measures.parse_trec_measure("nDCG@10") == [nDCG @ 10]
+    for name in ("map", "P", "ndcg_cut.5,10", "num_ret", "success_5", "iprec_at_recall"):
+        assert ir_measures.parse_trec_measure(name) == ir_measures.util.parse_trec_measure(name)
+    with pytest.raises(ValueError, match=r"unknown measure 'GWAPP@10'. Did you mean GWAP"):
+        ir_measures.parse_trec_measure("GWAPP@10")
+    with pytest.raises(ValueError, match="GMAP is not an arithmetic mean over queries, which is all that is made here"):
+        ir_measures.parse_trec_measure("gm_map")
+
+
+def test_unregister_leaves_ir_measures_as_it_was():
+    code = """
+import ir_measures
+from ir_measures import measures, providers, util
+def state():
+    places = (ir_measures, util)
+    return [dict(vars(place)) for place in places], dict(measures.registry), dict(providers.registry), list(
+        ir_measures.DefaultPipeline.providers)
+before = state()
+import permed_measures
+assert state() != before
+permed_measures.unregister()
+assert state() == before, "something is left"
+permed_measures.unregister()
+assert state() == before, "again changes something"
+print(permed_measures.evaluate({"q": {"a": 2}}, {"q": {"a": 1.0}}, "GWAP@10 gwmap_cut_10 map").means)
+permed_measures.register()
+ir_measures.parse_trec_measure = print
+try:
+    permed_measures.unregister()
+except permed_measures.HostError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        "{GWAP@10: 1.0, AP: 1.0}",
+        "ir_measures.parse_trec_measure was replaced after register(); undo that first: nothing was changed",
+    ], done.stderr
+
+
+def test_what_the_page_on_hosts_shows_holds():
+    page = Path(permed_measures.__file__).parents[1] / "docs" / "hosts.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert tried
+    assert not failed
+
+
+QUERIES = {"qid": ["1", "2"], "query": ["x", "y"]}
+JUDGED = {"qid": ["1", "1", "2"], "docno": ["a", "b", "c"], "label": [2, 1, 1]}
+RESULTS = {
+    "qid": ["1", "1", "2"],
+    "docno": ["b", "a", "x"],
+    "score": [2.0, 1.0, 1.0],
+    "rank": [0, 1, 0],
+    "query": list("xxy"),
+}
+
+
+@pytest.fixture
+def pyterrier():
+    """PyTerrier with a system, topics and qrels; none of it needs Java."""
     pandas = pytest.importorskip("pandas", reason="PyTerrier needs pandas")
-    pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed")
-    topics = pandas.DataFrame({"qid": ["1", "2"], "query": ["x", "y"]})
-    qrels = pandas.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "c"], "label": [2, 1, 1]})
-    results = pandas.DataFrame(
-        {
-            "qid": ["1", "1", "2"],
-            "docno": ["b", "a", "x"],
-            "score": [2.0, 1.0, 1.0],
-            "rank": [0, 1, 0],
-            "query": list("xxy"),
-        }
-    )
-    table = pt.Experiment(
-        [pt.Transformer.from_df(results)], topics, qrels, eval_metrics=[GWAP @ 10, Coverage @ 10, "map"]
-    )
+    pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed: pip install pyterrier")
+    system = pt.Transformer.from_df(pandas.DataFrame(RESULTS))
+    return pt, system, pandas.DataFrame(QUERIES), pandas.DataFrame(JUDGED)
+
+
+@pytest.mark.full
+def test_pyterrier_experiments(pyterrier):
+    pt, system, topics, qrels = pyterrier
+    metrics = [GWAP @ 10, Coverage @ 10, "map"]
+    table = pt.Experiment([system], topics, qrels, eval_metrics=metrics)
     assert table["GWAP@10"].to_list() == pytest.approx([(0.75 + 0) / 2])
     assert table["Coverage@10"].to_list() == [0.5]
     assert table["map"].to_list() == pytest.approx([(1.0 + 0) / 2])
+
+
+@pytest.mark.full
+def test_pyterrier_takes_our_names_as_strings(pyterrier):
+    pt, system, topics, qrels = pyterrier
+    names = ["GWAP@10", "gwmap_cut_5", "Coverage@1", "nDCG@10", "map"]
+    table = pt.Experiment([system], topics, qrels, eval_metrics=names)
+    assert sorted(table.columns[1:]) == sorted(names)
+    ndcg = (1 + 2 / 1.584962500721156) / (2 + 1 / 1.584962500721156) / 2
+    assert table.loc[0, names].to_list() == pytest.approx([0.375, 0.375, 0.5, ndcg, 0.5])
+    one = pt.Experiment([system], topics, qrels, eval_metrics=["GWAP@10", "gwmap_cut_10"])  # one measure, two names
+    assert one["gwmap_cut_10"].to_list() == [0.375]
+    by_query = pt.Experiment([system], topics, qrels, eval_metrics=["GWAP@10"], perquery=True)
+    assert by_query["value"].to_list() == [0.75, 0.0]
+    with pytest.raises(ValueError, match="Did you mean GWAP"):
+        pt.Experiment([system], topics, qrels, eval_metrics=["GWAPP@10"])
+
+
+@pytest.mark.full
+def test_frames_of_pyterrier_go_in_and_ours_go_out(pyterrier):
+    pt, system, topics, qrels = pyterrier
+    names = ["GWAP@10", "Coverage@1"]
+    ours = permed_measures.evaluate(qrels, system(topics), names).to_dataframe()
+    theirs = pt.Experiment([system], topics, qrels, eval_metrics=names, perquery=True)
+    rows = {(row.query_id, row.measure): row.value for row in ours.itertuples()}
+    assert rows == {(row.qid, row.measure): row.value for row in theirs.itertuples()}
+    assert rows["1", "GWAP@10"] == 0.75
+
+
+@pytest.mark.full
+def test_pyterrier_loads_us_by_our_entry_point(pyterrier, tmp_path):
+    assert pyterrier
+    toml = pytest.importorskip("tomllib", reason="pyproject.toml is read with tomllib, of Python 3.11")
+    root = Path(permed_measures.__file__).parents[1]
+    project = toml.loads((root / "pyproject.toml").read_text())["project"]
+    found = project["entry-points"]["pyterrier.modules"]
+    info = tmp_path / "permed_measures-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: permed-measures\nVersion: 0\n")
+    lines = "\n".join(f"{name} = {module}" for name, module in found.items())
+    (info / "entry_points.txt").write_text(f"[pyterrier.modules]\n{lines}\n")
+    code = f"""
+import pandas, pyterrier as pt
+system = pt.Transformer.from_df(pandas.DataFrame({RESULTS}))
+topics, qrels = pandas.DataFrame({QUERIES}), pandas.DataFrame({JUDGED})
+table = pt.Experiment([system], topics, qrels, eval_metrics=["gwmap_cut_10"])
+print(table["gwmap_cut_10"].to_list(), pt.permed_measures.GWAP)
+"""
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+    )
+    assert done.stdout == "[0.375] GWAP\n", done.stderr

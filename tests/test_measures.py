@@ -450,7 +450,7 @@ def test_no_host_name_of_ours_is_one_that_trec_eval_has():
         for host in measure.HOST_NAMES:
             for name in (host.name, host.name + host.cut, host.trec(10)):
                 with pytest.raises(ValueError, match=name):
-                    ir_measures.parse_trec_measure(name)
+                    ir_measures.util.parse_trec_measure(name)  # the other takes our names, too
 
 
 @pytest.mark.parametrize(
@@ -533,3 +533,30 @@ def test_judged_looks_at_no_grade():
         ir_measures.Judged @ 2: 1 / 2,
         ir_measures.Judged @ 3: pytest.approx(2 / 3),
     }
+
+
+SPELLED = {
+    "hit@5": "Success@5", "HitRate@5": "Success@5", "hit_rate@5": "Success@5", "Hit-Rate@5": "Success@5",
+    "hits@10": "Success@10", "hit_rate(rel=2)@5": "Success(rel=2)@5", "mrr": "RR", "Mrr@10": "RR@10",
+    "reciprocal_rank": "RR", "average_precision": "AP", "ap": "AP", "r-precision": "Rprec", "f1": "SetF",
+    "precision_at_5": "P@5", "ndcg_at_10": "nDCG@10", "list-map@3": "ListAP@3",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_what_others_call_a_measure_is_understood(name):
+    assert str(parse(name)) == SPELLED[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("f1@10", "'SetF@10': SetF is of the whole list and takes no cut-off; P@10 and R@10 do"),
+        ("hitrate", "Success needs cutoff; write Success@10"),
+        ("zzz@10", "unknown measure 'zzz@10'. All that are known: permed-measures measures."),
+    ],
+)
+def test_one_suggestion_and_no_list_of_names(name, said):
+    with pytest.raises(ParamError) as caught:
+        parse(name)
+    assert str(caught.value) == said

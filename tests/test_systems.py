@@ -209,10 +209,7 @@ def test_values_alone_are_no_comparison(saved):
 
 
 @pytest.fixture
-def tool(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("click")
-    from permed_measures.cli import main
-
+def tool(tmp_path, monkeypatch, shell):
     monkeypatch.chdir(tmp_path)
     rows = [f"{q} 0 {d} {grade}\n" for q, judged in QRELS.items() for d, grade in judged.items()]
     (tmp_path / "qrels.txt").write_text("".join(rows))
@@ -220,13 +217,7 @@ def tool(tmp_path, monkeypatch, capsys):
         lines = [f"{q} Q0 {d} {n} {-n} t\n" for q, docs in run.items() for n, d in enumerate(docs)]
         (tmp_path / f"{name}.run").write_text("".join(lines))
 
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
+    return shell
 
 
 def test_the_shell_takes_repeats(tool):

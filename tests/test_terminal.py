@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from permed_measures.cli import main
 from permed_measures.errors import visible
 
 pytest.importorskip("click", reason="the commands need it")
@@ -25,7 +24,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[
 
 
 @pytest.fixture
-def tool(tmp_path, monkeypatch, capsys):
+def tool(tmp_path, monkeypatch, shell):
     """Run the tool in a folder with qrels, two runs and a log under names that attack."""
     monkeypatch.chdir(tmp_path)
     Path("qrels.txt").write_text(f"{ATTACK} 0 a 1\nq2 0 a 1\nq3 0 b 1\n")
@@ -33,13 +32,7 @@ def tool(tmp_path, monkeypatch, capsys):
         Path(f"{name}.run").write_text(f"{ATTACK} Q0 a 1 2.0 t\nq2 Q0 a {rank} {3 - rank} t\nq2 Q0 b 2 1.5 t\n")
     Path("log\x1b[2J.jsonl").write_text('{"start": 1, "duration_ms": 2, "error": "E\\u001b: x"}\n{"duration_ms": 3}\n')
 
-    def call(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(arguments)
-        captured = capsys.readouterr()
-        return end.value.code, captured.out, captured.err
-
-    return call
+    return shell
 
 
 FOR_PEOPLE = {

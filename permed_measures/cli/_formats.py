@@ -10,9 +10,11 @@ from typing import Any, TypeVar, cast
 import click
 
 from permed_measures.errors import ParamError
-from permed_measures.files import formats, parquet, read_qrels, read_run
+from permed_measures.files import formats, parquet
+from permed_measures.files.rows import DUPLICATES
+from permed_measures.files.source import Source
 from permed_measures.profiles import PROFILES, QUERY_SETS
-from permed_measures.ranking import ORDERS
+from permed_measures.ranking import ORDERS, TIES
 from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import is_parquet
@@ -28,8 +30,39 @@ def together(*options: Callable[[CommandT], CommandT]) -> Callable[[CommandT], C
 
 
 _TOLD = "[default: told by content and suffix]"
+_SAID = "permed_measures.files"
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:  # noqa: ANN401  (an option's)
+    """Keep what is said of the rows of files for :func:`said`: a command itself has no use for it."""
+    if value is not None:
+        ctx.meta.setdefault(_SAID, {})[param.name] = value
+
+
+def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = tuple(name.strip() for name in value.split(","))
+    if len(names) != 3 or not all(names):  # noqa: PLR2004  (query, document, number)
+        msg = f"{value!r}: give three names with commas between them, such as query_id,doc_id,score"
+        raise click.BadParameter(msg, ctx, param)
+    return names
+
+
+def _keep_names(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    _keep(ctx, param, _three_names(ctx, param, value))
+
+
+_NAMES = "Columns of query, document, number; '-distance': smaller is better.  [default: the usual names]"
+_kept: dict[str, Any] = {"expose_value": False, "callback": _keep}
+_names: dict[str, Any] = {"expose_value": False, "callback": _keep_names, "metavar": "Q,D,N"}
 format_options = together(
-    *(click.option(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run"))
+    *(click.option(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run")),
+    click.option("--qrels-columns", **_names, help=_NAMES.replace("; '-distance': smaller is better", "")),
+    click.option("--run-columns", **_names, help=_NAMES),
+    click.option(
+        "--duplicates", type=click.Choice(DUPLICATES), **_kept, help="Which of two rows of a document counts."
+    ),
 )
 measures_options = together(
     click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'."),
@@ -43,6 +76,13 @@ order_option = click.option(
     default=ORDERS[0],
     show_default=True,
     help="How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0.",
+)
+ties_option = click.option(
+    "--ties",
+    type=click.Choice(TIES),
+    default=TIES[0],
+    show_default=True,
+    help="Equal scores: by id, as they came, the exact value over all orders, or refuse them.",
 )
 
 
@@ -85,16 +125,6 @@ def form_by_suffix(output: str | None, forms: Sequence[str], otherwise: str = ""
     return known.get(suffix, forms[0])
 
 
-def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    names = tuple(name.strip() for name in value.split(","))
-    if len(names) != 3 or not all(names):  # noqa: PLR2004  (query, document, number)
-        msg = f"{value!r}: give three names with commas between them, such as query_id,doc_id,score"
-        raise click.BadParameter(msg, ctx, param)
-    return names
-
-
 def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]:
     """Return a decorator for the options --qrels-columns and --run-columns."""
     shown: dict[str, Any] = {"callback": _three_names, "metavar": "Q,D,N", "show_default": True, "help": told}
@@ -103,15 +133,25 @@ def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]
     )
 
 
-def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path, or what is read from it)
-    """Return the qrels, or their path where the content tells the format."""
-    return path if _is_told(path, form) else read_qrels(path, form)
+def said() -> dict[str, Any]:
+    """Return what the command line says of the rows of files, by option."""
+    known: dict[str, Any] = click.get_current_context().meta.get(_SAID, {})
+    return known
 
 
-def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (as above)
-    """Return the run, or its path where the content tells the format: a large file is then read the fast way."""
-    return path if _is_told(path, form) else read_run(path, form)
+def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
+    """Return the path of qrels, with what was said of its content, if anything was."""
+    return _file(path, form, said().get("qrels_columns"))
 
 
-def _is_told(path: str, form: str | None) -> bool:
-    return form is None or (form == PARQUET and is_parquet(path))
+def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
+    """Return the path of a run, with what was said of its content, if anything was: a large file is read fast."""
+    return _file(path, form, said().get("run_columns"))
+
+
+def _file(path: str, form: str | None, columns: Sequence[str] | None) -> Any:  # noqa: ANN401  (a path)
+    told = form is None or (form == PARQUET and is_parquet(path))
+    duplicates = said().get("duplicates", "error")
+    if told and columns is None and duplicates == "error":
+        return path
+    return Source(path, None if told else form, columns=columns, duplicates=duplicates)

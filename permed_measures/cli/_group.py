@@ -11,7 +11,7 @@ import click
 
 import permed_measures
 from permed_measures.cli import command_files
-from permed_measures.exits import say
+from permed_measures.errors.exits import say
 
 
 def _unraw(command: click.Command) -> click.Command:

@@ -101,7 +101,7 @@ def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrel
     run = read_run(options.run) if exact else options.run
     evaluation = evaluate(qrels, run, measures)
     notes += evaluation.notes
-    columns = {str(measure): column for measure, column in evaluation.columns.items()}
+    columns = {str(measure): dict(column) for measure, column in evaluation.columns.items()}
     answered = [query_id for query_id in run if query_id in qrels] if exact else list(qrels)
     for query_id, name in _order(measures, qrels, answered) if options.by_query else product(answered, columns):
         yield query_id, name, columns[name].pop(query_id)

@@ -17,10 +17,11 @@ from permed_measures.cli._formats import (
     run_in,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
-from permed_measures.comparison.groups import Groups, read_pairs
 from permed_measures.comparison.saved import systems_of
+from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation
+from permed_measures.evaluate.groups import Groups, read_pairs
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.files.values import is_saved
 from permed_measures.profiles import QUERY_SETS, QuerySet
@@ -204,9 +205,9 @@ def _systems(
     found: list[tuple[str, str, Any]] = []  # a name, one that tells more, and the system
     clusters: Groups | None = None
     for argument in arguments:
-        name, mark, several = argument.partition("=")
-        if mark and name and "/" not in name and not Path(argument).exists():
-            runs = [run_in(path, run_format) for path in several.split(",")]
+        named = named_runs(argument)
+        if named is not None:
+            name, runs = named[0], [run_in(path, run_format) for path in named[1]]
             found.append((name, name, runs[0] if len(runs) == 1 else runs))
         elif is_saved(argument):
             known, saved = systems_of(argument)

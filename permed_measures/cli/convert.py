@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +10,7 @@ import click
 from permed_measures.errors import ParamError
 from permed_measures.files import by_name, by_suffix, format_of, formats, formatted
 from permed_measures.files.output import print_note, write_whole
-from permed_measures.files.source import Source
+from permed_measures.files.source import Source, packed, unpacked_name
 from permed_measures.render.words import counted, queries
 
 
@@ -37,9 +36,7 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
     what = what or _kind(read_from, module)
     groups = module.read(read_from, what)
     content, notes = formatted(groups, what, written.NAME)
-    if Path(target).suffix.lower() == ".gz":
-        content = gzip.compress(content, mtime=0)
-    write_whole(target, content)
+    write_whole(target, packed(content, target))
     documents = sum(map(len, groups.values()))
     number = "grade" if what == "qrels" else "score, or the order"
     counts = f"{queries(len(groups))}, {counted(documents, 'document')}"
@@ -52,7 +49,7 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
 def _target_format(target: Path, name: str | None) -> ModuleType:
     if name is not None:
         return by_name(name)
-    suffix = Path(target.name.lower().removesuffix(".gz")).suffix
+    suffix = Path(unpacked_name(target.name.lower())).suffix
     module = by_suffix(suffix)
     if module is None:
         known = ", ".join(suffix for module in formats().values() for suffix in module.SUFFIXES)

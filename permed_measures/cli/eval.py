@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,19 +17,21 @@ from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, save_all
 from permed_measures.files import parquet
 from permed_measures.files.output import print_note, write_or_print
-from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS
-from permed_measures.files.source import Source
+from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS, is_smaller_better
+from permed_measures.files.source import Source, unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
-from permed_measures.ranking import Order
+from permed_measures.ranking import Order, Ties
 from permed_measures.render.document import Table, Value, of_table
 from permed_measures.render.progress import progress
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, written
 from permed_measures.tables.datasets import dataset, is_parquet
-from permed_measures.tables.sessions import ENGINES, opened
+from permed_measures.tables.sessions import ENGINES, Session, opened
 
 _ALL = "all"
+_OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns")
+"""What an engine takes, and the readers of files too."""
 _LONG_WORK = 32 << 20
 """Bytes of run files from which on a terminal sees a progress bar."""
 
@@ -51,15 +52,17 @@ _LONG_WORK = 32 << 20
 @_formats.relevance_option
 @_formats.queries_option
 @_formats.order_option
+@_formats.ties_option
 @_formats.format_options
-@_formats.column_options("Columns of parquet: query, document, number.  [default: the usual names]")
 @click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
 @click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
 @click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
-@click.option("--duplicates", type=click.Choice(("error", "max")), help="With an engine: keep the highest score.")
 @click.option(
     "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
 )
+@click.option("--system", metavar="COLUMN", help="With an engine: RUN has several systems, told apart by this column.")
+@click.option("--write", metavar="FOLDER", help="With an engine: also write the values of all queries, as parquet.")
+@click.option("--segment", "segments", multiple=True, metavar="COLUMN", help="Of the QRELS, to be beside these values.")
 @_formats.report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -78,6 +81,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     min_relevance: float | None,
     queries: QuerySet | None,
     order: Order,
+    ties: Ties,
     qrels_format: str | None,
     run_format: str | None,
     engine: str | None,
@@ -86,9 +90,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
-    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz or .zst. Parquet may also
-    be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for any number of
-    rows, as is a file for which --memory-limit or another option of engines is given.
+    Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz, .bz2, .xz or .zst.
+    Parquet may also be a folder, a pattern in quotes, or an address such as s3://…: it is evaluated in an engine, for
+    any number of rows, as is a file for which --memory-limit or another option of engines is given.
 
     \b
     Examples:
@@ -99,9 +103,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.txt *.run.gz --format latex -o table.tex
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
       permed-measures eval qrels.txt bm25.run -m nDCG@10 --save baseline.values
+      permed-measures eval qrels.txt bm25.run --ties expected
       permed-measures eval llm.txt run.trec -m nDCG@10 --human people.txt
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
+      permed-measures eval qrels.parquet runs/ --system name --segment language --write values/
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
     if not measures and profile is None:
@@ -110,7 +116,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     if _is_corrected(
-        human, mapping, cluster, (*runs[1:], shown_by_query, save, signatures, engine, *of_engine.values())
+        human,
+        mapping,
+        cluster,
+        (*runs[1:], shown_by_query, save, signatures, engine, ties != "trec", *of_engine.values()),
     ):
         from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
 
@@ -119,22 +128,22 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         write_or_print(output, means.render(form))
         return
-    engine = _engine_for(engine, [qrels, *runs], run_format, of_engine)
+    said = _formats.said()
+    engine = _engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
     found: dict[str, Evaluation] = {}
-    judged: Any = _formats.qrels_in(qrels, qrels_format)
+    judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     with ExitStack() as opening:
         step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
-        one: Callable[..., Evaluation] = evaluate
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
-            one = partial(tables.evaluate_files, opening.enter_context(opened(engine, **limits)))
-            options |= {"by_query": by_query, **{name: value for name, value in of_engine.items() if value is not None}}
-        for name, path in _named(runs).items():
-            if engine is not None:
-                options["named"] = {"qrels": qrels, "run": path}
-            found[name] = one(judged, _formats.run_in(path, run_format), list(measures) or None, **options)
+            session = opening.enter_context(opened(engine, **limits))
+            options |= {"by_query": by_query, **{name: value for name, value in {**of_engine, **said}.items() if value}}
+            found = _in_engine(session, (qrels, judged), runs, run_format, list(measures) or None, **options)
+        for name, path in _named(runs).items() if engine is None else ():
+            run = _formats.run_in(path, run_format)
+            found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
     if save is not None:
         save_all(save, found)
@@ -151,19 +160,53 @@ def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, o
         msg = f"--{'map' if mapping else 'cluster'} is for means that are corrected: give --human FILE, or leave it out"
         raise ParamError(msg)
     if human is not None and any(others):
-        msg = "--human takes one run, and no --by-query, --save, --signatures or option of engines"
+        msg = "--human takes one run, and no --by-query, --save, --signatures, --ties or option of engines"
         raise ParamError(msg)
     return human is not None
 
 
+def _in_engine(
+    session: Session,
+    qrels: tuple[str, Any],
+    runs: Sequence[str],
+    run_format: str | None,
+    measures: list[str] | None,
+    **options: Any,  # noqa: ANN401  (those of evaluate_systems)
+) -> dict[str, Evaluation]:
+    """Evaluate all runs in one pass; ``qrels`` are their path, and what was read from it."""
+    path, judged = qrels
+    named = _named(runs)
+    several = len(runs) > 1
+    if "system" in options and several:
+        msg = "--system takes one RUN, which may be a folder or a pattern; several RUNs are systems themselves"
+        raise ParamError(msg)
+    if "segments" in options and "write" not in options:
+        msg = "--segment is for what --write FOLDER writes"
+        raise ParamError(msg)
+    for what, paths in (("qrels", [path]), ("run", runs)):  # the columns of others are known once they are read
+        if not all(map(is_parquet, paths)):
+            options.pop(f"{what}_columns", None)
+    given = {name: run if is_parquet(run) else _formats.run_in(run, run_format) for name, run in named.items()}
+    places = {**named, "qrels": path} if several else {"run": runs[0], "qrels": path}
+    source = given if several else given[next(iter(named))]
+    found = tables.evaluate_systems(session, judged, source, measures, several=several, named=places, **options)
+    return {next(iter(named)) if name is None else name: evaluation for name, evaluation in found.systems.items()}
+
+
 def _engine_for(
-    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any]
+    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any], ties: Ties
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    asked = [name for name, value in options.items() if value]
+    if options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns")):  # for readers of files
+        asked = [name for name in asked if f"--{name.replace('_', '-')}" not in _OF_FILES]
+    given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name in asked]
     if engine is None and run_format in (None, parquet.NAME):
         datasets = any(map(_is_dataset, paths))
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
+    if engine is not None and ties != "trec":
+        raise ParamError(f"--ties {ties} is for runs in memory; in an engine ({engine}) ties go by document id")
+    given = [option for option in given if option not in _OF_FILES]
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
     return engine
@@ -180,10 +223,7 @@ def _is_dataset(path: str) -> bool:
 def _named(paths: Sequence[str]) -> dict[str, str]:
     """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
     for names in (
-        [
-            path if "://" in path or _is_pattern(path) else Path(path.removesuffix(".gz").removesuffix(".zst")).stem
-            for path in paths
-        ],
+        [path if "://" in path or _is_pattern(path) else Path(unpacked_name(path)).stem for path in paths],
         paths,
         [f"{n}: {path}" for n, path in enumerate(paths, 1)],
     ):

@@ -13,9 +13,10 @@ import click
 from permed_measures.cli import verdict_shown
 from permed_measures.cli._formats import form_for, format_options, order_option, qrels_in, report_options, run_in
 from permed_measures.comparison import CORRECTIONS
-from permed_measures.comparison.groups import read_pairs
+from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import HostError, InputError, ParamError
-from permed_measures.exits import say
+from permed_measures.errors.exits import say
+from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.values import is_saved
 from permed_measures.gating import REMOVED, Gate, Rules, gate
@@ -43,11 +44,15 @@ class _Command(click.Command):
 
 @click.command(cls=_Command, short_help="Check conditions on a run; exit 1 when one fails, 3 when it cannot be told.")
 @click.argument("qrels", required=False, type=click.Path(dir_okay=False))
-@click.argument("run", required=False, type=click.Path(dir_okay=False))
+@click.argument("run", required=False, metavar="[RUN|NAME=RUN,RUN]")
 @click.argument("conditions", nargs=-1)
 @click.option("--config", metavar="FILE", help=f"What to check.  [default: {NAME}, here or above, without QRELS]")
 @click.option("--profile", metavar="NAME|FILE.toml", help="Display names; its targets when no condition is given.")
-@click.option("--baseline", metavar="FILE", help="A run, or what --accept wrote: no measure may drop against it.")
+@click.option(
+    "--baseline",
+    metavar="FILE|NAME=RUN,RUN",
+    help="A run, several of one system, or what --accept wrote: no measure may drop against it.",
+)
 @click.option(
     "--max-drop", multiple=True, metavar="X|MEASURE=X", help="The drop that is allowed; needed with a baseline."
 )
@@ -107,6 +112,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
       permed-measures gate --power                       # what can and cannot be caught
       permed-measures gate qrels.txt run.trec 'RR>=0.8' --serving serving.json 'p95_ms<=500' --junit gate.xml
       permed-measures gate qrels.txt run.trec --profile rerank --allow-skipped
+      permed-measures gate qrels.txt llm=a.trec,b.trec 'nDCG@10>=0.8'    # one system that ran twice: the mean
       permed-measures gate qrels.txt run.trec 'P@5>=0.8' --format json -o gate.json
     """
     if ctx.get_parameter_source("order") is click.core.ParameterSource.DEFAULT:
@@ -195,8 +201,9 @@ def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
     from permed_measures.gating.power import gate_file, power  # noqa: PLC0415  (seldom)
     from permed_measures.gating.verdicts import Input  # noqa: PLC0415  (seldom)
 
-    path: str = settings.get("baseline", "")
-    there = bool(path) and Path(path).exists()
+    baseline = settings.get("baseline", "")
+    path = baseline if isinstance(baseline, str) and named_runs(baseline) is None else ""
+    there = bool(baseline) and (not path or Path(path).exists())
     if how["accept"] and not path:
         msg = f"--accept needs to know where: --baseline FILE, or baseline = in {NAME}"
         raise ParamError(msg)
@@ -218,7 +225,7 @@ def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
         msg = "no measure is named, only serving figures: there is nothing to write, show or accept"
         raise ParamError(msg)
     if how["accept"]:
-        said = accept(path, found.run, found.rankings, known["run_name"])
+        said = accept(path, found.runs, found.rankings, known["run_name"])
         means = ", ".join(f"{label} {found.run.means[measure]:.4f}" for measure, label in found.run.labels.items())
         write_or_print(how["output"], "".join(f"{line}\n" for line in [*said, f"accepted into {path}: {means}"]))
         return

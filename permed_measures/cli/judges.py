@@ -8,8 +8,8 @@ import click
 
 from permed_measures.cli._formats import form_for, qrels_in, report_options, run_in
 from permed_measures.comparison import run_name
-from permed_measures.comparison.groups import read_pairs
 from permed_measures.errors import ParamError
+from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import read_qrels
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.judges.sampling import sample_queries

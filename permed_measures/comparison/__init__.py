@@ -26,11 +26,11 @@ from permed_measures.comparison.changes import (
     Values,
     judge,
 )
-from permed_measures.comparison.clusters import cluster_notes, clusters
-from permed_measures.comparison.columns import all_ids
-from permed_measures.comparison.groups import Groups, group_label, grouped
 from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.evaluate.clusters import cluster_notes, clusters
+from permed_measures.evaluate.columns import all_ids
+from permed_measures.evaluate.groups import Groups, group_label, grouped
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
@@ -217,7 +217,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     drawn by ``seed``). Its p-values are corrected ('holm', 'bh', 'none') over all measures and runs, and judged at
     ``alpha``; the groups are corrected together, apart from the whole. ``margin`` is a difference that does not matter:
     a change that surely stays within it is 'equivalent'. ``all_pairs`` compares every run with every other one.
-    ``groups`` is what :func:`~permed_measures.comparison.groups.grouped` takes. P-imp, unless left out by
+    ``groups`` is what :func:`~permed_measures.evaluate.groups.grouped` takes. P-imp, unless left out by
     ``p_imp=False``, looks at the top ``p_imp_cutoff``; when not given, as deep as the deepest measure with a cut-off
     above 1, else at the top 10.
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from ir_measures import Measure
 
 from permed_measures.comparison.changes import Key, Settings
-from permed_measures.comparison.columns import Column, Shelf
 from permed_measures.comparison.p_imp import Counts, PairImprovement, Tops, pair_counts, pair_improvement, tops
 from permed_measures.comparison.repeats import averaged
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, is_mean
+from permed_measures.evaluate.columns import Column, Shelf
 from permed_measures.inputs import Qrels, Returned
 from permed_measures.notes import NEVER_MEET, Queries
 from permed_measures.profiles import Profile

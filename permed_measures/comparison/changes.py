@@ -11,10 +11,11 @@ from typing import Literal, get_args
 from ir_measures import Measure
 
 from permed_measures import inference
-from permed_measures.comparison import columns, significance
-from permed_measures.comparison.clusters import Clusters
+from permed_measures.comparison import significance
 from permed_measures.comparison.p_imp import PairImprovement
 from permed_measures.comparison.repeats import Spread, spread
+from permed_measures.evaluate import columns
+from permed_measures.evaluate.clusters import Clusters
 from permed_measures.evaluate.spans import span_of
 from permed_measures.inference import SAME, Estimate, Extra, Interval, Span, Units
 

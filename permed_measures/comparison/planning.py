@@ -13,9 +13,9 @@ from ir_measures import Measure
 
 from permed_measures import inference
 from permed_measures.comparison import Comparison, compare
-from permed_measures.comparison.groups import Groups
 from permed_measures.comparison.significance import spread
 from permed_measures.errors import ParamError
+from permed_measures.evaluate.groups import Groups
 from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.profiles import Profile
 from permed_measures.render.document import Cell, Document, Figure, Lines, Section, Table, Value

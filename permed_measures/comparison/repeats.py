@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
+
+from permed_measures.evaluate import Evaluation, aggregate, is_mean
+from permed_measures.render.words import number
+from permed_measures.signature import Conditions
 
 
 class Spread(NamedTuple):
@@ -55,3 +60,32 @@ def spread(repeats: Sequence[Mapping[str, float]], query_ids: Iterable[str] | No
     middle = math.fsum(means) / num
     deviation = math.sqrt(math.fsum((mean - middle) ** 2 for mean in means) / (num - 1))
     return Spread(num, deviation, min(means), max(means))
+
+
+def mean_evaluation(runs: Sequence[Evaluation]) -> Evaluation:
+    """Return what several runs of one system reached on average; of a single run, what it reached."""
+    first = runs[0]
+    if len(runs) == 1:
+        return first
+    columns = {measure: dict(averaged([run.columns[measure] for run in runs])) for measure in first.columns}
+    means = {
+        measure: aggregate(measure, list(columns[measure].values()))
+        if is_mean(measure)
+        else math.fsum(run.means[measure] for run in runs) / len(runs)
+        for measure in first.means
+    }
+    signatures = {measure: known._replace(n=len(columns[measure])) for measure, known in first.signatures.items()}
+    conditions = None if first.conditions is None else Conditions.known(signatures, first.conditions.judged)
+    notes = list(dict.fromkeys(note for run in runs for note in run.notes))
+    return replace(first, means=means, columns=columns, notes=notes, conditions=conditions)
+
+
+def apart(name: str, spreads: Mapping[str, Spread]) -> str:
+    """Say how far the runs of a system are apart, measure by measure."""
+    said = [
+        f"{label} from {number(found.low)} to {number(found.high)} (standard deviation {number(found.deviation)})"
+        for label, found in spreads.items()
+    ]
+    runs = next(iter(spreads.values())).runs
+    few = "; how far runs are apart is hardly known from two" if runs == 2 else ""  # noqa: PLR2004  (by simulation)
+    return f"{name}: the mean of {runs} runs, {', '.join(said)}; its intervals allow for that{few}"

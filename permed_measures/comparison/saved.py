@@ -8,9 +8,9 @@ from os import PathLike, fspath
 from typing import Any
 
 from permed_measures.comparison import Comparison, compare
-from permed_measures.comparison.groups import NO_GROUP, Groups, is_table
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation
+from permed_measures.evaluate.groups import NO_GROUP, Groups, is_table
 from permed_measures.files.values import Column, SavedRun, SavedValues, read, write
 
 _OPTIONS = ("test", "correction", "alpha", "seed", "margin", "all_pairs", "descriptions", "groups", "cluster")

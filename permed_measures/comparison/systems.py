@@ -31,6 +31,17 @@ def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
     return all(isinstance(run, kinds) or hasattr(run, "columns") for run in source)
 
 
+def named_runs(argument: str) -> tuple[str, list[str]] | None:
+    """Read NAME=RUN,RUN, the runs of one system; None where it is the path of one file.
+
+    >>> named_runs("llm=a.trec,b.trec"), named_runs("a.trec")
+    (('llm', ['a.trec', 'b.trec']), None)
+    """
+    name, mark, several = argument.partition("=")
+    is_name = mark and name and "/" not in name and not Path(argument).exists()
+    return (name, several.split(",")) if is_name else None
+
+
 def _opened(source: Any) -> Iterator[Any]:  # noqa: ANN401  (a System, and its runs)
     """Yield the runs of a system: saved values as evaluations, others as they are."""
     for run in source if is_repeated(source) else [source]:

@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import methodcaller
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ir_measures import Measure
 
-from permed_measures.delegate import Given, deepest, delegate
+from permed_measures.delegate import MAX_GRADE, deepest, delegate
 from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate.choice import choose, distinct, with_rel
+from permed_measures.evaluate.columns import Column, Ids
 from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
+from permed_measures.evaluate.tied import check_ties, with_ties
+from permed_measures.files.rows import Duplicates
 from permed_measures.inputs import (
     Qrels,
     QrelsLike,
@@ -25,14 +29,13 @@ from permed_measures.inputs import (
     distinct_grades,
     rankings_of,
 )
-from permed_measures.measures import declared, parse_all
+from permed_measures.measures import declared
 from permed_measures.measures.arrays import ArrayTable, best_grades, values
-from permed_measures.measures.base import RankingMeasure, takes_threshold, written
+from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Basis, Queries
-from permed_measures.numbers import lowest_relevant
-from permed_measures.profiles import PROFILES, QUERY_SETS, Profile, QuerySet, load_profile
-from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, numpy_is_worth_it
-from permed_measures.signature import Conditions, Digest, digests
+from permed_measures.profiles import PROFILES, Profile, QuerySet
+from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, Ties, numpy_is_worth_it
+from permed_measures.signature import Conditions, Digest, digests, ordered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,14 +61,18 @@ class Plan:
     """Who computes which measure, decided once per set of measures: a kernel, pytrec_eval, or ir_measures."""
 
     def __init__(
-        self, measures: Sequence[Measure], min_relevance: float | None = None, order: Order = "float32"
+        self,
+        measures: Sequence[Measure],
+        min_relevance: float | None = None,
+        order: Order = "float32",
+        ties: Ties = "trec",
     ) -> None:
         if order not in ORDERS:
             msg = f"order={order!r} is not allowed; give one of {', '.join(map(repr, ORDERS))}"
             raise ParamError(msg)
-        self.order = order
+        self.order, self.ties = order, ties
         self.measures = list(measures)
-        bound = [_with_rel(measure, min_relevance) for measure in measures]
+        bound = [with_rel(measure, min_relevance) for measure in measures]
         self.by_kernel: dict[int, RankingMeasure] = {}
         self.by_delegate: dict[int, RankingMeasure] = {}
         self.by_ir_measures: dict[int, Measure] = {}
@@ -118,19 +125,16 @@ class Plan:
 
     def columns(
         self, qrels: Qrels, run: Returned, query_ids: list[str], rankings: Rankings | None = None
-    ) -> list[list[float]]:
-        """Return one list of values per measure, in the order of the query ids.
+    ) -> list[Sequence[float]]:
+        """Return one sequence of values per measure, in the order of the query ids.
 
         A query that is missing from the run, or returns nothing, has the value 0.
         """
         known = self.rankings(qrels, run, query_ids) if rankings is None else rankings
-        columns: dict[int, list[float]] = {}
-        if self.by_kernel:
-            columns.update(self._by_kernel(known))
-        if self.by_delegate:
-            given = Given(qrels, run, query_ids) if self.order == "float32" else None
-            columns.update(zip(self.by_delegate, delegate(list(self.by_delegate.values()), known, given), strict=True))
-        for index, measure in {**self.by_kernel, **self.by_delegate}.items():
+        columns: dict[int, Sequence[float]] = dict(self._by_kernel(known))
+        asked = {index: measure for index, measure in self.by_delegate.items() if index not in columns}
+        columns.update(zip(asked, delegate(list(asked.values()), known), strict=True))
+        for index, measure in asked.items():
             measure.checked(columns[index])
         for index, measure in self.by_ir_measures.items():
             columns[index] = by_providers(measure, qrels, cast("Run", run), query_ids, self.order)
@@ -148,10 +152,14 @@ class Plan:
             rows = zip(self.measures, self.computed, counts, strict=True)
             return {measure: (computed, query_sets[measure], n) for measure, computed, n in rows}
 
-        return Conditions(measures, self.order, judged)
+        return Conditions(measures, ordered(self.order, self.ties), judged)
 
-    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, list[float]]]:
-        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one."""
+    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, Sequence[float]]]:
+        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one.
+
+        Over columns the standard measures too, where every bit is as pytrec_eval has it: pytrec_eval itself takes long
+        to read dicts, and returns more than there is room for.
+        """
         columns = rankings.columns
         table = None if columns is None or not numpy_is_worth_it(len(columns.grades)) else ArrayTable(columns)
         for index, measure in self.by_kernel.items():
@@ -160,13 +168,13 @@ class Plan:
                 continue
             kernel, arguments = type(measure).kernel, measure.arguments
             zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
-            yield (
-                index,
-                [
-                    kernel(view, **arguments) if view.ranked or (view.num_ret and not zero) else 0.0
-                    for view in rankings.views
-                ],
-            )
+            lists = rankings.views
+            found = [kernel(v, **arguments) if v.ranked or (v.num_ret and not zero) else 0.0 for v in lists]
+            yield index, measure.checked(found)
+        if table is not None and self.by_delegate and table.has_grades_up_to(MAX_GRADE):
+            for index, measure in self.by_delegate.items():
+                if type(measure).exact is not None and not measure.arguments.get("gains"):
+                    yield index, values(measure, table, exact=True)
 
 
 def _deepest(measure: RankingMeasure) -> int | None:
@@ -174,32 +182,6 @@ def _deepest(measure: RankingMeasure) -> int | None:
         return None
     cutoff: int | None = measure.arguments.get("cutoff")
     return cutoff
-
-
-def _with_rel(measure: Measure, min_relevance: float | None) -> Measure:
-    """Give ``rel`` to a measure that has a default for it and was not given one."""
-    if min_relevance is None or not takes_threshold(measure):
-        return measure
-    return measure(rel=min_relevance)
-
-
-def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min_relevance") -> list[Measure]:
-    """Return each measure once; raise ParamError where two print alike and ``rel``, given to one of them, parts them.
-
-    >>> distinct(parse_all("AP AP(rel=1) P@1"), 1)
-    [AP, P@1]
-    """
-    once: dict[Measure, Measure] = {}
-    for measure in measures:
-        first = once.setdefault(measure, measure)
-        if rel is not None and _with_rel(first, rel) != _with_rel(measure, rel):
-            bare = measure if "rel" in first.params else first
-            msg = (
-                f"{written(first)} and {written(measure)} have one name, but are two measures with {name}={rel}: "
-                f"write {bare(rel=rel)} for {bare}"
-            )
-            raise ParamError(msg)
-    return list(once)
 
 
 def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with defaults)
@@ -211,6 +193,10 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     min_relevance: float | None = None,
     queries: QuerySet | None = None,
     order: Order = "float32",
+    ties: Ties = "trec",
+    duplicates: Duplicates = "error",
+    qrels_columns: Sequence[str] | None = None,
+    run_columns: Sequence[str] | None = None,
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -221,6 +207,13 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     queries means run: those of the ``'qrels'`` (the default; a query missing from the run counts 0), those of the
     ``'run'``, or those in ``'both'``; a profile may have its own choice for a measure. ``order`` says how precisely
     scores are compared: ``'float32'``, as trec_eval 9.0.8 and pytrec_eval do, or ``'float64'``, as trec_eval 10.0 does.
+    ``ties`` says what becomes of scores that are equal then: ``'trec'`` orders documents by id, descending, ``'input'``
+    as they came, ``'expected'``, ``'best'`` and ``'worst'`` are exact values over all orders, ``'error'`` refuses them.
+
+    ``duplicates`` says what a second row of one query and document means, as after a fusion: an ``'error'``, keep the
+    ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
+    document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
+    ``('qid', 'docno', '-distance')``, says that smaller is better.
 
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
@@ -229,23 +222,24 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     1.0
     """
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
-    plan = Plan(list(chosen), rel, order)
-    judged = as_qrels(qrels, subtopics=plan.of_subtopics)
+    plan = Plan(list(chosen), rel, order, ties)
+    judged = as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
     _check_grades(plan, judged, known_profile)
-    returned = _returned(run, judged, plan)
+    check_ties(ties, plan.computed, judged)
+    returned = _returned(run, judged, plan, columns=run_columns, duplicates=duplicates)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
-    by_measure, means = {}, {}
-    for measure, column in zip(chosen, columns, strict=True):
-        by_query, values_of = dict(zip(query_ids, column, strict=True)), column
-        if len(set(query_sets.values())) > 1:
-            wanted = _query_ids(judged, returned, {query_sets[measure]})
-            by_query = {query_id: by_query[query_id] for query_id in wanted}
-            values_of = list(by_query.values())
-        by_measure[measure], means[measure] = by_query, aggregate(measure, values_of)
+    if ties != "trec":
+        columns = with_ties(plan, judged, returned, query_ids, columns)
+    ids = Ids(query_ids)
+    by_measure = {measure: Column(ids, values) for measure, values in zip(chosen, columns, strict=True)}
+    if len(set(query_sets.values())) > 1:
+        for measure, column in by_measure.items():
+            wanted = Ids(_query_ids(judged, returned, {query_sets[measure]}))
+            by_measure[measure] = Column(wanted, map(column.__getitem__, wanted))
     return Evaluation(
-        means=means,
+        means={measure: aggregate(measure, column.numbers) for measure, column in by_measure.items()},
         labels=chosen,
         notes=[
             *_notes(judged, returned, plan, rankings, query_sets, rel=rel, profile=known_profile),
@@ -255,6 +249,7 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         profile=known_profile,
         min_relevance=rel,
         order=order,
+        ties=ties,
         conditions=plan.conditions(query_sets, [*map(len, by_measure.values())], lambda: digests(judged)),
     )
 
@@ -300,43 +295,16 @@ def read_for(  # noqa: PLR0913  (what evaluate() is given)
     return _returned(run, qrels, plan, keep or max(plan.deepest_cutoff or 0, _KEPT))
 
 
-def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0) -> Returned:
+def _returned(run: RunLike, qrels: Qrels, plan: Plan, keep: int = 0, **said: Any) -> Returned:  # noqa: ANN401  (as_run's)
     """Return the run; of a large file only the Rankings, which is all that kernels and pytrec_eval need."""
-    if isinstance(run, (str, PathLike)) and not plan.by_ir_measures:
+    if isinstance(run, (str, PathLike)) and not plan.by_ir_measures and plan.ties == "trec":
         from permed_measures.files.large import returned  # noqa: PLC0415  (for those who evaluate files)
 
-        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep)
+        found: Returned = returned(run, qrels, plan.depth, order=plan.order, keep=keep, **said)
         return found
     if isinstance(run, Mapping) and isinstance(next(iter(run.values()), None), Ranking):
         return cast("Returned", run)
-    return as_run(run)
-
-
-def choose(
-    measures: str | Measure | Iterable[str | Measure] | None,
-    profile: str | Path | Profile | None,
-    queries: QuerySet | None,
-    min_relevance: float | None = None,
-) -> tuple[dict[Measure, str], dict[Measure, QuerySet], Profile | None, float | None]:
-    """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
-    if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
-        msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
-        raise ParamError(msg)
-    if (measures is None) == (profile is None):
-        msg = f"give either measures, such as 'GWAP@10 P@1', or a profile: {', '.join(PROFILES)}, or a .toml file"
-        raise ParamError(msg)
-    if profile is not None:
-        known = load_profile(profile)
-        labels = {entry.measure: entry.name for entry in known.entries}
-        lowest = known.min_relevance if min_relevance is None else min_relevance
-        rel = None if lowest is None else lowest_relevant(lowest, "min_relevance")
-        return labels, {entry.measure: queries or entry.queries for entry in known.entries}, known, rel
-    rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
-    parsed = distinct(parse_all([] if measures is None else measures), rel)
-    if not parsed:
-        msg = "no measures given; name some, such as 'GWAP@10 P@1'"
-        raise ParamError(msg)
-    return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel
+    return as_run(run, **said)
 
 
 def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[str]:
@@ -383,6 +351,7 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         tied=single if plan.order == "float32" else double,
         nearly_tied=single - double,
         order=plan.order,
+        ties=plan.ties,
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,

@@ -15,9 +15,9 @@ from ir_measures import Measure, Metric
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.measures import parse
 from permed_measures.profiles import Profile
-from permed_measures.ranking import ORDERS, Order
+from permed_measures.ranking import ORDERS, TIES, Order, Ties
 from permed_measures.render.result import Result
-from permed_measures.signature import Conditions, Signature
+from permed_measures.signature import Conditions, Signature, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,11 +50,12 @@ class Evaluation(Result):
     labels: dict[Measure, str]
     """What each measure is called in a table: the profile's name for it, else the measure as it prints."""
     notes: list[str]
-    columns: dict[Measure, dict[str, float]]
+    columns: Mapping[Measure, Mapping[str, float]]
     """The value of every query, by measure."""
     profile: Profile | None = None
     min_relevance: float | None = None
     order: Order = "float32"
+    ties: Ties = "trec"
     conditions: Conditions | None = field(default=None, compare=False)
 
     @property
@@ -148,17 +149,20 @@ class Evaluation(Result):
             measures = [parse(column.signature.measure) for column in run.columns]
         except ParamError as error:
             raise InputError(f"{error}; is the package installed that has it?", path=str(path)) from error
+        known = {ordered(order, rule): (order, rule) for order in ORDERS for rule in TIES[::-1]}
         orders = {column.signature.order for column in run.columns}
-        if len(set(measures)) < len(measures) or not orders <= set(ORDERS) or len(orders) != 1:
+        if len(set(measures)) < len(measures) or not orders <= set(known) or len(orders) != 1:
             msg = f"the measures of {run.name!r} are not different ones by one order of {', '.join(ORDERS)}"
             raise InputError(msg, path=str(path))
         columns = dict(zip(measures, run.columns, strict=True))
+        order, ties = known[orders.pop()]
         return cls(
             means={measure: aggregate(measure, list(column.values.values())) for measure, column in columns.items()},
             labels={measure: column.name for measure, column in columns.items()},
             notes=list(run.notes),
             columns={measure: dict(column.values) for measure, column in columns.items()},
-            order=next(order for order in ORDERS if order in orders),
+            order=order,
+            ties=ties,
             conditions=Conditions.known({measure: column.signature for measure, column in columns.items()}, judged),
         )
 

@@ -4,7 +4,7 @@
 a=…, b=…)`` walks from one number to another, ``explain(qrels, run, about="map@10")`` shows all that a name can mean.
 """
 
-from permed_measures.explanation.conventions import AXES, FAMILIES, Convention
+from permed_measures.evaluate.conventions import AXES, FAMILIES, Convention
 from permed_measures.explanation.result import Combination, Explanation, Ties
 from permed_measures.explanation.search import explain
 from permed_measures.explanation.tools import TOOLS, Tool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from permed_measures.explanation.conventions import SHARED, base_of, in_words
+from permed_measures.evaluate.conventions import SHARED, base_of, in_words
 from permed_measures.render.document import Figure
 from permed_measures.render.svg import Scale, axis, picture, row_name
 from permed_measures.render.words import number, signed

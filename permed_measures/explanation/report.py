@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
-from permed_measures.explanation.conventions import AXES, FAMILIES, SHARED, in_words, short
+from permed_measures.evaluate.conventions import AXES, FAMILIES, SHARED, in_words, short
 from permed_measures.explanation.plots import STYLE, dots, waterfall
 from permed_measures.render.document import Block, Cell, Document, Html, Lines, Section, Table, Value
 from permed_measures.render.words import counted, number, queries, signed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from permed_measures.explanation.conventions import AXES, About, Convention, in_words, short
-from permed_measures.explanation.names import options_of
+from permed_measures.evaluate.conventions import AXES, About, Convention, in_words, short
+from permed_measures.evaluate.conventions.names import options_of
 from permed_measures.explanation.tools import Tool
 from permed_measures.explanation.waterfall import Waterfall
 from permed_measures.render.document import Document, Table

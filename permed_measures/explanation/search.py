@@ -10,9 +10,9 @@ from typing import Any
 
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Plan
-from permed_measures.explanation.conventions import FAMILIES, About, Convention, base_of, parse_about, short
-from permed_measures.explanation.names import convention_of, measure_of
-from permed_measures.explanation.orders import JudgedRun
+from permed_measures.evaluate.conventions import FAMILIES, About, Convention, base_of, parse_about, short
+from permed_measures.evaluate.conventions.names import convention_of, measure_of
+from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation.result import Combination, Explanation, Ties
 from permed_measures.explanation.tools import Tool, find, tools_of
 from permed_measures.explanation.values import Values

@@ -11,6 +11,17 @@ _ORDERS = {
     "float32": "scores are compared as 32-bit floats, ties by document id, descending: trec_eval 9.0.8 and pytrec_eval",
     "float64": "scores are compared as 64-bit floats, ties by document id, descending: trec_eval 10.0",
 }
+_TIES = {
+    "input": "as they came in the input",
+    "expected": "their value is the mean over all orders",
+    "best": "their value is that of the best order",
+    "worst": "their value is that of the worst order",
+}
+_ORDERS |= {
+    f"{order}-{ties}": f"scores are compared as {order.removeprefix('float')}-bit floats, documents that tie: {said}"
+    for order in tuple(_ORDERS)
+    for ties, said in _TIES.items()
+}
 _QUERIES = {
     "qrels": "the mean runs over the queries of the qrels; one that the run lacks counts 0",
     "run": "the mean runs over the queries of the run",

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.explanation.conventions import AXES, FAMILIES, SHARED, Convention, base_of, parse_about
+from permed_measures.evaluate.conventions import AXES, FAMILIES, SHARED, Convention, base_of, parse_about
 
 _TIES_OPEN = "the order of equal scores is not defined there: that of the run is taken"
 

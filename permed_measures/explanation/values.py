@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from permed_measures.explanation.conventions import AXES, FAMILIES, Convention, base_of, thresholds_of, weights_of
-from permed_measures.explanation.query_values import QueryValues, only_counts
+from permed_measures.evaluate.conventions import AXES, FAMILIES, Convention, base_of, thresholds_of, weights_of
+from permed_measures.evaluate.conventions.query_values import QueryValues, only_counts
 from permed_measures.measures.ndcg import LARGEST
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.orders import Bools, Floats
+    from permed_measures.evaluate.conventions.orders import Bools, Floats
 
 _ORDER_AXES = ("duplicates", "precision", "ties", "unjudged")
 _MEAN_AXES = ("queries", "empty", "rounding")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from permed_measures.errors import ParamError
-from permed_measures.explanation.conventions import AXES, FAMILIES, Convention, base_of, in_words, phrase
+from permed_measures.evaluate.conventions import AXES, FAMILIES, Convention, base_of, in_words, phrase
 from permed_measures.explanation.values import Values, mean_of
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.orders import Bools, Floats
+    from permed_measures.evaluate.conventions.orders import Bools, Floats
 
 _MOST_CHANGED = 5
 _DEFINING = ("gain", "ideal", "weights", "denominator", "levels", "cutoff", "recall")

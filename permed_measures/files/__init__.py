@@ -1,12 +1,12 @@
 """Files of qrels and runs, one module per format.
 
 ``read_qrels(path)`` returns ``{query_id: {doc_id: grade}}``, ``read_run(path)`` ``{query_id: {doc_id: score}}`` or,
-where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip or zstd.
+where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip, bzip2, xz or zstd.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from os import PathLike
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.files.rows import SubtopicQrels, refuse_several
+from permed_measures.files.rows import Duplicates, SubtopicQrels, refuse_several
 from permed_measures.files.source import Source, shown
 from permed_measures.ranking import order
 from permed_measures.render.words import counted
@@ -34,30 +34,55 @@ _MOST_RANKS = 2**24
 """Whole numbers up to this one are exact as 32-bit floats, in which scores are compared."""
 
 
-def read_qrels(path: str | PathLike[str], format: str | None = None) -> dict[str, dict[str, float]]:  # noqa: A002  (the natural word)
-    """Read judgements; the format is found by content and suffix when it is not given."""
-    source = Source(path)
-    qrels: dict[str, dict[str, float]] = format_of(source, format).read(source, "qrels")
+def read_qrels(
+    path: str | PathLike[str],
+    format: str | None = None,  # noqa: A002  (the natural word)
+    *,
+    columns: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
+) -> dict[str, dict[str, float]]:
+    """Read judgements from a file, as :func:`permed_measures.read_qrels` says."""
+    source = Source.of(path, form=format, columns=columns, duplicates=duplicates)
+    qrels: dict[str, dict[str, float]] = format_of(source).read(source, "qrels")
     return qrels
 
 
-def read_run(path: str | PathLike[str], format: str | None = None) -> dict[str, Any]:  # noqa: A002  (the natural word)
-    """Read a run; the format is found by content and suffix when it is not given."""
-    source = Source(path)
-    run: dict[str, Any] = format_of(source, format).read(source, "run")
+def read_run(
+    path: str | PathLike[str],
+    format: str | None = None,  # noqa: A002  (the natural word)
+    *,
+    columns: Sequence[str] | None = None,
+    duplicates: Duplicates = "error",
+) -> dict[str, Any]:
+    """Read a run from a file, as :func:`permed_measures.read_run` says."""
+    source = Source.of(path, form=format, columns=columns, duplicates=duplicates)
+    run: dict[str, Any] = format_of(source).read(source, "run")
     return run
 
 
 def format_of(source: Source, name: str | None = None) -> ModuleType:
     """Return the format of a file: the one that is named, else by content, else by suffix."""
-    if name is not None:
-        return by_name(name)
+    name = name or source.form
+    if name is not None or source.columns is not None:
+        return _with_columns(source, None if name is None else by_name(name))
     head = source.head()
     found = next((module for module in formats().values() if module.fits(head)), None)
     found = found or by_suffix(source.suffix)
     if found is None:
         raise _untold(source, head)
     return found
+
+
+def _with_columns(source: Source, module: ModuleType | None) -> ModuleType:
+    """Return the format of a file whose columns are named, or of which it is said; where both are, they must fit."""
+    if module is None:
+        head = source.head()
+        rows = [formats()[name] for name in ("parquet", "jsonl-rows", "tsv", "csv")]
+        module = next((module for module in rows if module.could_be(head)), rows[-1])
+    elif source.columns is not None and not hasattr(module, "could_be"):
+        msg = f"columns {', '.join(source.columns)}: the format {module.NAME} has none with names; leave them out"
+        raise ParamError(msg)
+    return module
 
 
 def _untold(source: Source, head: bytes) -> InputError:

@@ -30,6 +30,11 @@ def fits(head: bytes) -> bool:
     return has_rows(header(head)[1])
 
 
+def could_be(head: bytes) -> bool:
+    """Whether the first line may be a header, whatever it names."""
+    return len(header(head)[1]) > 2  # noqa: PLR2004  (query, document, number)
+
+
 def what_is(source: Source) -> str | None:
     """Return whether the columns are those of qrels or of a run."""
     return what_columns_are(header(source.head())[1])
@@ -55,7 +60,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     number_of = grade_of if what == "qrels" else score_of
     names, rows = csv_rows(source)
     try:
-        places = [names.index(name) for name in pick(names, what)]
+        places = [names.index(name) for name in pick(names, what, source.columns)]
     except ValueError as error:
         raise source.error(str(error), 1) from None
     subtopic = subtopic_column(names, what)

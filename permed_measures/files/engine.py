@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from permed_measures.errors import HostError, InputError, require
 from permed_measures.files import beir, csv_table, jsonl_rows, parquet
 from permed_measures.files.parquet import quoted_text
-from permed_measures.files.rows import pick
+from permed_measures.files.rows import is_smaller_better, pick
 from permed_measures.files.source import Excerpt, Source
 from permed_measures.ranking import Grades, Order, Ranking, ranked
 
@@ -42,6 +42,8 @@ def rankings(
     source: Source, module: ModuleType, qrels: Mapping[str, Grades], depth: int | None, order: Order
 ) -> dict[str, Ranking] | None:
     """Return the Ranking of every query; None where the plain reader has to do it."""
+    if is_smaller_better(source.columns):
+        return None
     try:
         duckdb = require("duckdb", extra="cli")
     except HostError:
@@ -129,7 +131,7 @@ def _parquet(source: Source, connection: Any) -> Iterator[_Rows]:  # noqa: ANN40
 
 @contextmanager
 def _json_rows(source: Source) -> Iterator[_Rows]:
-    names = _picked(jsonl_rows.keys_of(source.head()))
+    names = _picked(source, jsonl_rows.keys_of(source.head()))
     query, doc, score = map(parquet.quoted, names)
     columns = "{" + ", ".join(f"{quoted_text(name)}: 'JSON'" for name in names) + "}"
     kinds = [
@@ -148,7 +150,7 @@ def _json_rows(source: Source) -> Iterator[_Rows]:
 def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
     """Give a table without quoted fields: engines differ on what may stand around quotes."""
     delimiter, names = ("\t", list(beir.HEADER)) if module is beir else csv_table.header(source.head())
-    query, doc, score = _picked(names)
+    query, doc, score = _picked(source, names)
     if len(set(names)) != len(names):
         raise _Doubt
     types = dict.fromkeys(names, "VARCHAR")
@@ -210,6 +212,8 @@ def _read_csv(path: str, delimiter: str, types: Mapping[str, str], options: str,
 
 
 def _compression(source: Source) -> str:
+    if source.packing not in (None, "gzip", "zstd"):  # what DuckDB unpacks
+        raise _Doubt
     return f"compression={quoted_text(source.packing or 'uncompressed')}"
 
 
@@ -219,9 +223,9 @@ def _plain_path(source: Source) -> AbstractContextManager[str]:
     return parquet.plain_path(source.on_disk)
 
 
-def _picked(names: list[str]) -> tuple[str, str, str]:
+def _picked(source: Source, names: list[str]) -> tuple[str, str, str]:
     try:
-        return pick(names, "run")
+        return pick(names, "run", source.columns)
     except ValueError as error:
         raise _Doubt from error
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from permed_measures.files.json_text import as_grade, as_id, as_score, first_repeated, json_lines, kind
+from permed_measures.files.rows import KEEP_ONE, kept_of
 from permed_measures.files.source import Source
 
 NAME = "jsonl"
@@ -41,14 +42,14 @@ def what_is(source: Source) -> str | None:
 def read(source: Source, what: str) -> dict[str, Any]:
     """Return {query_id: {text_id: grade}} for qrels, {query_id: [text_id, …]} for a run."""
     groups: dict[str, Any] = {}
-    for number, (query_id, group) in json_lines(source, partial(_query, what=what)):
+    for number, (query_id, group) in json_lines(source, partial(_query, what=what, keep=kept_of(source.duplicates))):
         if query_id in groups:
             raise source.error(f"query {query_id!r} occurs in the file before; a query has one line", number)
         groups[query_id] = group
     return groups
 
 
-def _query(record: Any, what: str) -> tuple[str, Any]:  # noqa: ANN401  (checked here)
+def _query(record: Any, what: str, keep: Callable[[Any, Any], Any] | None) -> tuple[str, Any]:  # noqa: ANN401  (checked here)
     keys = _JUDGED if what == "qrels" else _RETURNED
     if not isinstance(record, dict):
         msg = f"a JSON {kind(record)}, a line is an object with {_QUERY!r} and {keys[0]!r}"
@@ -65,15 +66,19 @@ def _query(record: Any, what: str) -> tuple[str, Any]:  # noqa: ANN401  (checked
         msg = f"{key!r} holds a JSON {kind(texts)}, not a list"
         raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
     text_ids = [as_id(text[_TEXT] if isinstance(text, dict) and _TEXT in text else text, _TEXT) for text in texts]
-    if len(set(text_ids)) != len(text_ids):
-        msg = f"text {first_repeated(text_ids)!r} occurs twice in {key!r}"
+    if keep is None and len(set(text_ids)) != len(text_ids):
+        msg = f"text {first_repeated(text_ids)!r} occurs twice in {key!r}; {KEEP_ONE}"
         raise ValueError(msg)
     if what == "run":
         for text_id, text in zip(text_ids, texts, strict=True):
             if isinstance(text, dict) and text.get("score") is not None:
                 as_score(text["score"], text_id)  # not read: the order of the list is the ranking; but it must be sound
-        return query_id, text_ids
-    return query_id, {text_id: _grade(text, text_id) for text_id, text in zip(text_ids, texts, strict=True)}
+        return query_id, list(dict.fromkeys(text_ids))
+    grades: dict[str, float] = {}
+    for text_id, text in zip(text_ids, texts, strict=True):
+        grade = _grade(text, text_id)
+        grades[text_id] = grade if keep is None else keep(grades.get(text_id, grade), grade)
+    return query_id, grades
 
 
 def _grade(text: Any, text_id: str) -> int | float:  # noqa: ANN401  (an id, or an object with a grade)

@@ -21,6 +21,11 @@ def fits(head: bytes) -> bool:
     return has_rows(keys_of(head))
 
 
+def could_be(head: bytes) -> bool:
+    """Whether the first line is an object, whatever its keys are."""
+    return bool(keys_of(head))
+
+
 def what_is(source: Source) -> str | None:
     """Return whether the keys are those of qrels or of a run."""
     return what_columns_are(keys_of(source.head()))
@@ -46,7 +51,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     def row(record: Any) -> tuple[str, str, float, str | None]:  # noqa: ANN401  (checked here)
         keys = _keys(record)
         if keys not in picked:
-            picked[keys] = pick(keys, what)
+            picked[keys] = pick(keys, what, source.columns)
         query, doc, value = picked[keys]
         query_id, doc_id = as_id(record[query], query), as_id(record[doc], doc)
         return query_id, doc_id, number_of(record[value], doc_id), None if subtopic is None else _subtopic(record)

@@ -55,9 +55,10 @@ def returned(
     *,
     order: Order = "float32",
     keep: int = 0,
+    **said: Any,  # noqa: ANN401  (what a Source takes)
 ) -> Any:  # noqa: ANN401  (Rankings, or the run)
     """Read a run file: its Rankings where it is large, with the ids of the first ``keep`` documents, else the run."""
-    source = Source(path)
+    source = Source.of(path, **said)
     found = rankings(source, qrels, depth, order=order, keep=keep)
     return format_of(source).read(source, "run") if found is None else found
 
@@ -75,7 +76,7 @@ def rankings(  # noqa: PLR0913  (what to read, and how far down)
 
     Documents below ``depth`` may have no rank in them. Files smaller than ``large`` are left to the plain reader.
     """
-    source = path if isinstance(path, Source) else Source(path)
+    source = Source.of(path)
     size = source.size * (1 if source.packing is None else 4)
     if size < min(large, _SMALL):
         return None
@@ -85,7 +86,9 @@ def rankings(  # noqa: PLR0913  (what to read, and how far down)
         if _reader() is not None:
             mode, top = ("whole", keep) if deep else ("top", max(depth or 0, keep))
             return _compiled(source, qrels, top, order, mode)
-        return None if size < large else _plain(source, qrels, None if deep else depth, keep, order)
+        if size < large or source.duplicates != "error":
+            return None
+        return _plain(source, qrels, None if deep else depth, keep, order)
     if not module.ROWS or size < large or source.on_disk is None or (deep and keep):
         return None
     from permed_measures.files import engine  # noqa: PLC0415  (for large files of rows alone)
@@ -95,7 +98,7 @@ def rankings(  # noqa: PLR0913  (what to read, and how far down)
 
 def cut_run(path: str | PathLike[str], qrels: Mapping[str, Grades], depth: int, *, large: int = LARGE) -> CutRun | None:
     """Return what can matter to the top of each list of a large TREC run; None where the plain reader has to do it."""
-    source = Source(path)
+    source = Source.of(path)
     if _reader() is None or source.is_pipe or source.size < large or format_of(source) is not trec:
         return None
     groups = _groups(source, qrels, depth, "float32", "cut")
@@ -141,6 +144,8 @@ def _groups(
     kind, *found = read(source)
     if kind == "mixed":
         kind, *found = _of_regrouped(source, read)
+    if kind == "again" and source.duplicates != "error":
+        return None
     if kind in ("fault", "again"):
         raise trec.error_of(source, *found)
     return (found[0], found[1]) if kind == "sound" else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from permed_measures.errors import InputError, visible
@@ -71,6 +73,31 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def check_new_folder(path: str | Path) -> Path:
+    """Return a folder that is to be written; InputError where something is there, or where no folder can be."""
+    target = Path(path)
+    if "://" in str(path):
+        msg = "an address; a folder is written here: write the table that evaluate_tables() returns there in Python"
+        raise InputError(msg, path=path)
+    if not target.name or target.is_file() or (target.is_dir() and any(target.iterdir())):
+        msg = "something is there already; name a new folder, or remove it"
+        raise InputError(msg, path=path)
+    return target
+
+
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a place beside a folder; what is written there is the folder once all of it is, else nothing is left."""
+    target = check_new_folder(path)
+    try:
+        target.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as name:
+            yield Path(name) / "whole"
+            (Path(name) / "whole").replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write there: {error.strerror}", path=target) from error
 
 
 def _umask() -> int:

@@ -33,6 +33,9 @@ def fits(head: bytes) -> bool:
     return head.startswith(_MAGIC)
 
 
+could_be = fits
+
+
 def what_is(source: Source) -> str | None:
     """Return whether the columns are those of qrels or of a run."""
     return what_columns_are(column_names(source))
@@ -109,7 +112,7 @@ def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str,
     described = connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall()
     types = {row[0]: str(row[1]) for row in described}
     try:
-        query, doc, value = pick(list(types), what)
+        query, doc, value = pick(list(types), what, source.columns)
     except ValueError as error:
         raise source.error(str(error)) from None
     for name in (query, doc):
@@ -126,8 +129,7 @@ def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str,
 def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
     if source.packing is not None:
-        msg = "a parquet file within gzip or zstd; unpack it first"
-        raise source.error(msg)
+        raise source.error(f"a parquet file within {source.packing}; unpack it first")
     table = Groups(source)
 
     def wanted(connection: Any, path: str) -> list[str]:  # noqa: ANN401  (DuckDB's)

@@ -10,13 +10,29 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from permed_measures.errors import InputError, require
 
 BLOCK = 1 << 15  # what its lines are split into stays in the processor's cache: twice as fast as 1 << 20
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_UNPACKERS = {"gzip": "gunzip", "zstd": "unzstd"}
+
+
+class Packing(NamedTuple):
+    """A way of packing files: how one starts, what its name ends in, what unpacks it, Python's module for it."""
+
+    magic: bytes
+    suffix: str
+    unpacker: str
+    module: str
+
+
+PACKINGS = {
+    "gzip": Packing(b"\x1f\x8b", ".gz", "gunzip", "gzip"),
+    "bzip2": Packing(b"BZh", ".bz2", "bunzip2", "bz2"),
+    "xz": Packing(b"\xfd7zXZ\0", ".xz", "unxz", "lzma"),
+    "zstd": Packing(b"\x28\xb5\x2f\xfd", ".zst", "unzstd", ""),
+}
+_LONGEST_MAGIC = max(len(packing.magic) for packing in PACKINGS.values())
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
 _PIECE = 1 << 20
@@ -31,10 +47,43 @@ STDIN = "-"
 """The path that means standard input; a file of that name is written ./- or given as a Path."""
 
 
-class Source:
-    """A file to read, or a pipe, which can be read once and is kept. Every failure is an InputError that names it."""
+def unpacked_name(name: str) -> str:
+    """Return the name of a file without the suffix of its packing."""
+    suffix = next((p.suffix for p in PACKINGS.values() if name.lower().endswith(p.suffix)), "")
+    return name[: len(name) - len(suffix)]
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+
+def packed(content: bytes, name: str) -> bytes:
+    """Pack the content of a file as the suffix of its name says."""
+    packing = next((how for how in PACKINGS.values() if name.lower().endswith(how.suffix)), None)
+    if packing is None:
+        return content
+    if not packing.module:
+        return _zstd_packed(content)
+    fixed = {"mtime": 0} if packing.module == "gzip" else {}
+    return bytes(require(packing.module, extra="cli").compress(content, **fixed))
+
+
+class Source(PathLike[str]):
+    """A file to read, or a pipe, which can be read once and is kept. Every failure is an InputError that names it.
+
+    It is a path, with what somebody said of its rows: their format, the columns of query, document and number, and
+    what a second row of one query and document means.
+    """
+
+    form: str | None = None
+    columns: Sequence[str] | None = None
+    duplicates: str = "error"
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        form: str | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        duplicates: str = "error",
+    ) -> None:
+        self.form, self.columns, self.duplicates = form, columns, duplicates
         self.path = Path(fspath(path))
         self._kept: Path | bytes = self.path
         if not fspath(path):
@@ -45,10 +94,18 @@ class Source:
                 start = self._keep(_standard_input())
             else:
                 with self.path.open("rb") as file:
-                    start = file.read(len(_ZSTD)) if self.path.is_file() else self._keep(file)
+                    start = file.read(_LONGEST_MAGIC) if self.path.is_file() else self._keep(file)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise self._unreadable(error) from error
-        self.packing = "gzip" if start.startswith(_GZIP) else "zstd" if start.startswith(_ZSTD) else None
+        self.packing = next((name for name, packing in PACKINGS.items() if start.startswith(packing.magic)), None)
+
+    @classmethod
+    def of(cls, path: str | PathLike[str], **said: Any) -> Source:  # noqa: ANN401  (what __init__ takes)
+        """Return a path as a source; one that is a source already stays what it is."""
+        return path if isinstance(path, Source) else cls(path, **said)
+
+    def __fspath__(self) -> str:
+        return str(self.path)
 
     def _keep(self, pipe: IO[bytes]) -> bytes:
         """Keep what comes from a pipe: in memory, or on disk where it is much."""
@@ -65,8 +122,8 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The last suffix, in lower case, ``.gz`` and ``.zst`` left out."""
-        return Path(self.path.name.lower().removesuffix(".gz").removesuffix(".zst")).suffix
+        """The last suffix, in lower case, that of a packing left out."""
+        return Path(unpacked_name(self.path.name.lower())).suffix
 
     @property
     def size(self) -> int:
@@ -101,16 +158,19 @@ class Source:
 
     @contextmanager
     def _unpacked(self, plain: IO[bytes]) -> Iterator[IO[bytes]]:
-        import gzip  # noqa: PLC0415  (for those who read such files)
-        import zlib  # noqa: PLC0415  (as above)
+        import zlib  # noqa: PLC0415  (for those who read such files)
 
-        unpacking = (
-            gzip.GzipFile(fileobj=plain) if self.packing == "gzip" else io.BufferedReader(_Unzstd(plain), _PIECE)
-        )
+        module = PACKINGS[self.packing or ""].module
+        unpacking = require(module, extra="cli").open(plain) if module else io.BufferedReader(_Unzstd(plain), _PIECE)
+        broken = getattr(sys.modules.get("lzma"), "LZMAError", EOFError)
         try:
             with unpacking as file:
-                yield file  # type: ignore[misc]  # a GzipFile is read like any other binary file
-        except (EOFError, zlib.error, gzip.BadGzipFile, BrokenZstdError) as error:
+                yield file
+        except (EOFError, zlib.error, broken, BrokenZstdError) as error:
+            raise self.error(f"a broken {self.packing} file: {error}") from error
+        except OSError as error:  # as gzip and bzip2 say it, without a number
+            if error.errno is not None:
+                raise
             raise self.error(f"a broken {self.packing} file: {error}") from error
 
     @contextmanager
@@ -145,7 +205,7 @@ class Source:
         """Refuse a packed file that blows up in memory: it would take far more than its size tells."""
         if self.packing is not None and held > max(_HELD, _RATIO * self.size):
             how = f"more than {held >> 20} MB in {self.size:,} bytes of {self.packing}"
-            raise self.error(f"{how}; if that is meant, unpack it first: {_UNPACKERS[self.packing]}")
+            raise self.error(f"{how}; if that is meant, unpack it first: {PACKINGS[self.packing].unpacker}")
 
     def text(self) -> str:
         """Return all of it as text."""
@@ -192,6 +252,7 @@ class Excerpt(Source):
 
     def __init__(self, source: Source, lines: Sequence[tuple[int, bytes]]) -> None:
         self.path = source.path
+        self.form, self.columns, self.duplicates = source.form, source.columns, source.duplicates
         self.packing = None
         self._numbers = [number for number, _ in lines]
         self._kept = b"\n".join(line for _, line in lines)
@@ -205,7 +266,8 @@ class Unpacked(Source):
     """The content of a compressed file as it was copied to disk; errors name the file itself."""
 
     def __init__(self, source: Source, folder: Path) -> None:
-        super().__init__(_copy(source, folder / "unpacked"))
+        said = {"columns": source.columns, "duplicates": source.duplicates}
+        super().__init__(_copy(source, folder / "unpacked"), source.form, **said)  # type: ignore[arg-type]  # as there
         self.original = source
 
     def error(self, message: str, line: int | None = None) -> InputError:
@@ -267,6 +329,13 @@ def _zstd_frame() -> Any:  # noqa: ANN401  (of one package or the other)
         return import_module("compression.zstd").ZstdDecompressor()  # from Python 3.14 on
     except ImportError:
         return require("zstandard", extra="cli").ZstdDecompressor().decompressobj()
+
+
+def _zstd_packed(content: bytes) -> bytes:
+    try:
+        return bytes(import_module("compression.zstd").compress(content))  # from Python 3.14 on
+    except ImportError:
+        return bytes(require("zstandard", extra="cli").ZstdCompressor().compress(content))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError
 from permed_measures.files.numbers import grade_of, score_of
-from permed_measures.files.rows import Judgements, SubtopicQrels
+from permed_measures.files.rows import KEEP_ONE, Judgements, SubtopicQrels, kept_of
 from permed_measures.files.source import Source, shown
 from permed_measures.render.words import counted
 
@@ -67,6 +67,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     groups: Noted = Noted()
     count = 0
     more = 0
+    keep = kept_of(source.duplicates)
     iterations: set[str] = set()
     for first, block in source.blocks():
         query_ids, doc_ids, values, middle, longer = _columns(source, what, first, block)
@@ -78,11 +79,11 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
             if query_id != last:
                 group = groups.setdefault(query_id, {})
                 last = query_id
-            group[doc_id] = value
+            group[doc_id] = value if keep is None else keep(group.get(doc_id, value), value)
         count += len(values)
     if len(iterations) > 1:
         return _with_subtopics(source)
-    if sum(map(len, groups.values())) != count:
+    if keep is None and sum(map(len, groups.values())) != count:
         check(source, what)
     groups.notes += notes_on(more)
     return groups
@@ -96,7 +97,7 @@ def notes_on(longer: int) -> tuple[str, ...]:
 
 def _with_subtopics(source: Source) -> dict[str, dict[str, Any]]:
     """Read sound qrels once more, their iterations too: few files tell any apart."""
-    judgements = Judgements()
+    judgements = Judgements(source.duplicates)
     for first, block in source.blocks():
         for number, line, fields in _numbered(first, block):
             query_id, iteration, doc_id = (field.decode() for field in fields[:3])
@@ -298,7 +299,7 @@ def error_of(source: Source, number: int, line: bytes, first: int | None = None)
     if first is None:
         return _fault(source, "run", number, line)
     query_id, _, doc_id = (field.decode() for field in line.split()[:3])
-    msg = f"query {query_id!r}, document {doc_id!r} occurs in line {first} already: {shown(line)}"
+    msg = f"query {query_id!r}, document {doc_id!r} occurs in line {first} already: {shown(line)}; {KEEP_ONE}"
     return source.error(msg, number)
 
 

@@ -17,7 +17,7 @@ from permed_measures.gating.result import Gate
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Correction
-    from permed_measures.comparison.groups import Groups
+    from permed_measures.evaluate.groups import Groups
     from permed_measures.inputs import QrelsLike, RunLike
     from permed_measures.profiles import Profile, QuerySet
     from permed_measures.ranking import Order
@@ -33,11 +33,11 @@ REMOVED = {
 
 def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     qrels: QrelsLike,
-    run: RunLike,
+    run: RunLike | Sequence[RunLike],
     conditions: Sequence[str | Condition] = (),
     *,
     profile: str | Path | Profile | None = None,
-    baseline: RunLike | None = None,
+    baseline: RunLike | Sequence[RunLike] | None = None,
     max_drop: float | Mapping[str, float] | None = None,
     hard_drop: float | None = None,
     max_drop_since_anchor: float | None = None,
@@ -62,6 +62,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     """Check conditions on a run's means and on serving figures, and drops against a baseline.
 
     Without conditions the profile's targets are checked. ``baseline`` is a run, or a file that gate --accept wrote;
+    a list of runs is one system that ran several times: values are averaged per query, and bounds allow for the spread;
     ``max_drop``, then needed, is a number or {measure: number}. docs/gating.md says how it decides. ``segments`` (as
     ``groups`` of compare) asks everything of each group too; ``cluster`` names the independent units; ``tell`` is
     called with what cannot be decided, before anything is computed. ``human`` has people's grades of a random sample of

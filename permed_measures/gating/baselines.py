@@ -1,8 +1,9 @@
 """Baselines: a run, or a file of saved values that somebody accepted, with its anchor, the best accepted state.
 
-Such a file is one of saved values (files/values.py) with two runs: ``accepted`` has the values that later gates compare
-with, ``anchor`` has, measure by measure, those of the highest mean that was ever accepted. Its options hold digests of
-the accepted rankings, so that "identical rankings" can be told without the run.
+Such a file is one of saved values (files/values.py) with two runs: ``accepted`` (several times, where the system ran
+several times) has the values that later gates compare with, ``anchor`` has, measure by measure, those of the highest
+mean that was ever accepted. Its options hold digests of the accepted rankings, so that "identical rankings" can be told
+without the run.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from ir_measures import Measure
 
+from permed_measures.comparison.repeats import mean_evaluation
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Evaluation, Plan
 from permed_measures.files.values import Column, SavedRun, SavedValues, read, write
@@ -38,22 +40,29 @@ def depth_of(measure: Measure, min_relevance: float | None, order: Order) -> int
 
 
 class Rankings:
-    """The documents of a run in order, as digests; read only when somebody asks."""
+    """The documents of a system's runs in order, as digests; read only when somebody asks."""
 
-    def __init__(self, run: RunLike, order: Order) -> None:
-        self._source, self._order = run, order
-        self._run: Run | None = None
-        self._known: dict[int | None, dict[str, str]] = {}
+    def __init__(self, runs: Sequence[RunLike], order: Order) -> None:
+        self._order = order
+        self._runs: list[tuple[RunLike | Run, dict[int | None, dict[str, str]]]] = [(run, {}) for run in runs]
 
     def digest(self, depth: int | None, query_ids: Sequence[str]) -> str:
-        """Return what tells the order of documents down to a depth, over these queries, from any other."""
-        if self._run is None:
-            self._run = as_run(self._source)
-        known = self._known.setdefault(depth, {})
+        """Return what tells the order of documents down to a depth, over these queries, from any other.
+
+        Runs that are all alike have that of one; in which order runs are given does not count.
+        """
+        digests = sorted(self._digest(number, depth, query_ids) for number in range(len(self._runs)))
+        return digests[0] if len(set(digests)) == 1 else sha256("".join(digests).encode()).hexdigest()[:16]
+
+    def _digest(self, number: int, depth: int | None, query_ids: Sequence[str]) -> str:
+        source, digests = self._runs[number]
+        run = as_run(source)
+        self._runs[number] = run, digests
+        known = digests.setdefault(depth, {})
         whole = sha256()
         for query_id in sorted(query_ids):
             if query_id not in known:
-                known[query_id] = json.dumps([query_id, self._top(self._run.get(query_id, ()), depth)])
+                known[query_id] = json.dumps([query_id, self._top(run.get(query_id, ()), depth)])
             whole.update(known[query_id].encode())
         return whole.hexdigest()[:16]
 
@@ -72,6 +81,8 @@ class Baseline:
     """Of a file: digests by depth."""
     anchor: Mapping[Measure, Mapping[str, float]] = field(default_factory=dict)
     """The values of the best accepted state, by measure."""
+    runs: Sequence[Evaluation] = ()
+    """What each run reached, where the system was run several times."""
 
     def same_rankings(self, of_run: Rankings, depth: int | None, query_ids: Sequence[str]) -> bool:
         """Whether a run orders the same documents in the same way, down to a depth."""
@@ -84,23 +95,25 @@ class Baseline:
     def load(cls, path: str | PathLike[str], now: Evaluation, measures: Collection[Measure]) -> Baseline:
         """Read the values of these measures; a file that was made under other conditions than the run's is refused."""
         saved = read(path)
-        runs = {run.name: run for run in saved.runs}
-        accepted = runs.get(ACCEPTED) or (saved.runs[0] if len(saved.runs) == 1 else None)
-        if accepted is None:
+        runs: dict[str, list[SavedRun]] = {}
+        for run in saved.runs:
+            runs.setdefault(run.name, []).append(run)
+        accepted = runs.get(ACCEPTED) or (next(iter(runs.values())) if len(runs) == 1 else [])
+        if not accepted:
             msg = f"several runs ({', '.join(runs)}), none called {ACCEPTED!r}; make a baseline with gate --accept"
             raise InputError(msg, path=str(path))
-        columns = _matched(accepted, saved, now, path, measures)
-        values = Evaluation(
-            means={measure: column.mean or 0.0 for measure, column in columns.items()},
-            labels=now.labels,
-            notes=[],
-            columns={measure: dict(column.values) for measure, column in columns.items()},
-            order=now.order,
-        )
-        anchor = {} if ANCHOR not in runs else _matched(runs[ANCHOR], saved, now, path, measures)
+        found = [_evaluation(_matched(run, saved, now, path, measures), now) for run in accepted]
+        anchor = {} if ANCHOR not in runs else _matched(runs[ANCHOR][0], saved, now, path, measures)
         options = saved.options.get(_OPTION, {})
         rankings = options.get("rankings", {}) if isinstance(options, dict) else {}
-        return cls(values, rankings, {measure: column.values for measure, column in anchor.items()})
+        best = {measure: column.values for measure, column in anchor.items()}
+        return cls(mean_evaluation(found), rankings, best, found)
+
+
+def _evaluation(columns: Mapping[Measure, Column], now: Evaluation) -> Evaluation:
+    means = {measure: column.mean or 0.0 for measure, column in columns.items()}
+    values = {measure: dict(column.values) for measure, column in columns.items()}
+    return Evaluation(means=means, labels=now.labels, notes=[], columns=values, order=now.order)
 
 
 def _key(depth: int | None, query_ids: Sequence[str]) -> str:
@@ -143,8 +156,9 @@ def _judgements(before: Mapping[str, Digest], after: Mapping[str, Digest]) -> li
     return [f"{some.counted} {what}{some.named}" for what, some in found.items() if some.number]
 
 
-def accept(path: str | PathLike[str], now: Evaluation, rankings: Rankings, run_name: str) -> list[str]:
+def accept(path: str | PathLike[str], runs: Sequence[Evaluation], rankings: Rankings, run_name: str) -> list[str]:
     """Store the values as the baseline that later gates compare with; return what is to be said about the anchor."""
+    now = mean_evaluation(runs)
     told: list[str] = []
     columns = []
     for measure, column in now.columns.items():
@@ -162,7 +176,8 @@ def accept(path: str | PathLike[str], now: Evaluation, rankings: Rankings, run_n
     }
     options: dict[str, Any] = {_OPTION: {"run": run_name, "rankings": digests}}
     judged = {} if now.conditions is None else now.conditions.judged
-    write(path, SavedValues([now.saved(ACCEPTED), SavedRun(ANCHOR, columns)], judged, options))
+    accepted = [run.saved(ACCEPTED, None if len(runs) == 1 else number) for number, run in enumerate(runs, 1)]
+    write(path, SavedValues([*accepted, SavedRun(ANCHOR, columns)], judged, options))
     return told
 
 

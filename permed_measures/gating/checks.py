@@ -9,9 +9,10 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 from permed_measures import inference
+from permed_measures.comparison.repeats import Spread
 from permed_measures.errors import ParamError
 from permed_measures.gating.conditions import Condition
-from permed_measures.inference import SAME, Interval, Span, Units
+from permed_measures.inference import SAME, Extra, Interval, Span, Units
 from permed_measures.inference.student import t_quantile
 from permed_measures.render.words import p_is, queries
 
@@ -58,6 +59,8 @@ class Check:
     """The smallest margin that these queries can decide."""
     queries_needed: int | None = None
     """About how many queries decide the margin."""
+    repeats: Mapping[str, Spread] | None = None
+    """Of ``run`` and ``baseline``, where a system was run several times: how far its runs are apart."""
     signature: str | None = None
     exit_code: int = 0
     """What the check alone would end the gate with: 0, 1, or 3 for undecided."""
@@ -78,7 +81,8 @@ class Check:
         }
         rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "condition"}
         interval = None if self.interval is None else list(self.interval)
-        return {"what": self.what, **of_condition, **rest, "interval": interval}
+        repeats = None if self.repeats is None else {name: found._asdict() for name, found in self.repeats.items()}
+        return {"what": self.what, **of_condition, **rest, "interval": interval, "repeats": repeats}
 
 
 @dataclass(frozen=True)
@@ -139,12 +143,14 @@ def value_check(  # noqa: PLR0913, PLR0917  (a condition, the values, and how th
     cluster_of: ClusterOf,
     rules: Rules,
     interval: Interval | None = None,
+    repeats: Mapping[str, Spread] | None = None,
 ) -> Check:
     """Decide a condition by the value; where confidence is asked for, by the near end of its interval."""
     held = condition.holds(value)
     sample = inference.units(column, cluster_of)
-    found = None if span is None or interval is not None else inference.mean_estimate(sample, span)
-    interval = interval if found is None else found.interval(rules.alpha)
+    if interval is None and span is not None:
+        found = inference.mean_estimate(sample, span, extra=_extra(repeats))
+        interval = None if found is None else found.interval(rules.alpha)
     verdict: Verdict = "holds" if held else "fails"
     why = "" if held else f"off by {abs(value - condition.bound):.4g}"
     if rules.confident:
@@ -160,8 +166,13 @@ def value_check(  # noqa: PLR0913, PLR0917  (a condition, the values, and how th
         interval=interval,
         n=len(column),
         units=len(sample),
+        repeats=repeats,
         exit_code=code,
     )
+
+
+def _extra(repeats: Mapping[str, Spread] | None) -> Extra:
+    return [part for spread in (repeats or {}).values() for part in spread.extra]
 
 
 def differences(before: Values, after: Values) -> dict[str, float]:
@@ -182,6 +193,8 @@ class Compared:
     segment: str | None = None
     depth_identical: str = ""
     """Where the rankings are identical: to which depth, in words."""
+    repeats: Mapping[str, Spread] | None = None
+    """As those of a check."""
 
     @property
     def sample(self) -> Units:
@@ -196,9 +209,10 @@ class Compared:
     def check(self, margin: float, rules: Rules) -> Check:
         """Bound the drop; the verdict waits for the correction over all checks."""
         sample = self.sample
-        found = inference.drop(sample, margin, self.wide, alpha=rules.alpha)
-        shown = inference.difference_estimate(sample, self.wide)
-        plain = inference.estimate(sample)
+        extra = _extra(self.repeats)
+        found = inference.drop(sample, margin, self.wide, alpha=rules.alpha, extra=extra)
+        shown = inference.difference_estimate(sample, self.wide, extra=extra)
+        plain = inference.estimate(sample, extra=extra)
         both = [query_id for query_id in self.before if query_id in self.after]
         return Check(
             "drop",
@@ -216,7 +230,8 @@ class Compared:
             n=len(both),
             units=len(sample),
             smallest_margin=found.smallest_margin,
-            queries_needed=queries_needed(sample, margin, self.wide, rules.alpha),
+            queries_needed=queries_needed(sample, margin, self.wide, rules.alpha, extra),
+            repeats=self.repeats,
         )
 
 
@@ -232,10 +247,11 @@ def _tail(sample: Units, found: inference.Estimate) -> float | None:
     return inference.Estimate(0.0 - found.mean, found.variance, found.freedom).tail(0.0)
 
 
-def queries_needed(sample: Units, margin: float, wide: Span, alpha: float) -> int | None:
+def queries_needed(sample: Units, margin: float, wide: Span, alpha: float, extra: Extra = ()) -> int | None:
     """Return about how many queries, spread as these are, decide a margin four times out of five.
 
-    At least ((z.95 + z.80)·s / X)², and so many that (t.95 + t.80)·√V at k = 2 is at most the margin.
+    At least ((z.95 + z.80)·s / X)², and so many that (t.95 + t.80)·√V at k = 2 is at most the margin. None where the
+    spread of few runs alone is above it: then more runs are needed, not more queries.
     """
     found = inference.estimate(sample)
     if found is None or not margin:
@@ -243,11 +259,14 @@ def queries_needed(sample: Units, margin: float, wide: Span, alpha: float) -> in
     spread = found.variance * len(sample)  # of one unit
     ends = 2 * (wide.low**2 + wide.high**2)
 
-    def enough(num: int) -> bool:
-        variance = (num * spread + ends) / ((num + 4) * (num + 3))
-        quantiles = t_quantile(1 - alpha, num + 3.0) + t_quantile(inference.POWER, num + 3.0)
-        return quantiles * math.sqrt(variance) <= margin
+    def enough(num: float) -> bool:
+        sampled = 0.0 if num == math.inf else (num * spread + ends) / ((num + 4) * (num + 3))
+        variance, freedom = inference.added([(sampled, min(num + 3.0, 1e9)), *extra])
+        quantiles = t_quantile(1 - alpha, freedom) + t_quantile(inference.POWER, freedom)
+        return quantiles * math.sqrt(variance) < margin
 
+    if not enough(math.inf):
+        return None
     low = max(1, inference.queries_for_margin(math.sqrt(spread), margin, alpha) - 1)
     high = low + 1
     while not enough(high):
@@ -290,6 +309,8 @@ def _open(check: Check, margin: float, *, loud: bool) -> str:
     if loud:
         return f"a drop is shown ({p_is(check.p_no_drop)}), not whether it is above {margin:g}"
     told = f"no drop is shown, but one of up to {check.bound:.4f} is not excluded"
+    if check.repeats and check.queries_needed is None and margin:
+        return f"{told}; the runs of a system are so far apart that only more of them decide it"
     return told if check.queries_needed is None else f"{told}; about {queries(check.queries_needed)} decide it"
 
 

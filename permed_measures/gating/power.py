@@ -10,13 +10,14 @@ from statistics import NormalDist
 from typing import Any
 
 from permed_measures import inference
-from permed_measures.comparison.clusters import clusters
-from permed_measures.comparison.groups import Groups
+from permed_measures.comparison.systems import named_runs
+from permed_measures.evaluate.clusters import clusters
+from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
 from permed_measures.gating.checks import Rules, differences, mean, queries_needed
 from permed_measures.gating.verdicts import Evaluated
-from permed_measures.inference import Estimate, Units, estimate
+from permed_measures.inference import Estimate, Extra, Units, estimate
 from permed_measures.inference.student import t_quantile
 from permed_measures.profiles import toml_text
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
@@ -40,11 +41,13 @@ class Margin:
     """Differences; what they are on average does not count."""
     assumed: bool
     alpha: float
+    extra: Extra = ()
+    """What few runs of a system add to the variance."""
 
     @property
     def smallest(self) -> float:
         """The smallest margin that these queries can decide."""
-        return inference.drop(self.sample, 0.0, alpha=self.alpha).smallest_margin or math.inf
+        return inference.drop(self.sample, 0.0, alpha=self.alpha, extra=self.extra).smallest_margin or math.inf
 
     @property
     def margin(self) -> float:
@@ -54,13 +57,13 @@ class Margin:
     @property
     def needed(self) -> int | None:
         """About how many queries decide the margin."""
-        return queries_needed(self.sample, self.margin, inference.DIFFERENCE, self.alpha)
+        return queries_needed(self.sample, self.margin, inference.DIFFERENCE, self.alpha, self.extra)
 
     def chances(self, true_drop: float) -> tuple[float, float, float]:
         """Return the chances that the gate fails, that it is undecided with a drop shown, and that it holds."""
-        plain = estimate(self.sample)
-        shown = inference.difference_estimate(self.sample)
-        wide = estimate(self.sample, 2)
+        plain = estimate(self.sample, extra=self.extra)
+        shown = inference.difference_estimate(self.sample, extra=self.extra)
+        wide = estimate(self.sample, 2, extra=self.extra)
         if plain is None or shown is None or wide is None:
             return 0.0, 0.0, 0.0
         error = max(plain.error, 1e-9)
@@ -142,7 +145,8 @@ def power(found: Evaluated, rules: Rules, cluster: Groups | None) -> Power:
             spread = [TYPICAL if place % 2 else -TYPICAL for place in range(len(after))]
             by_query = dict(zip(sorted(after), spread, strict=True))
         sample = inference.units(by_query, units)
-        margins.append(Margin(name, rules.margin(name), sample, assumed, rules.alpha))
+        extra = [part for spread in found.repeats(measure).values() for part in spread.extra]
+        margins.append(Margin(name, rules.margin(name), sample, assumed, rules.alpha, extra))
     return Power(margins)
 
 
@@ -184,8 +188,8 @@ def gate_file(found: Evaluated, shown: Power, settings: Mapping[str, Any], folde
             conditions.append(f"    {toml_text(f'{name} >= {math.floor(low * 100) / 100:g}')},")
         margins.append(f"{toml_text(name)} = {_up(one.smallest):g}  # from {one.smallest:.4f} on")
     largest = max(one.smallest for one in shown.margins)
-    paths = {name: toml_text(_relative(settings.get(name), folder)) for name in ("qrels", "run", "baseline")}
-    saved = "baseline" in settings and is_saved(settings["baseline"])
+    paths = {name: _paths(settings.get(name), folder) for name in ("qrels", "run", "baseline")}
+    saved = isinstance(settings.get("baseline"), str) and is_saved(settings["baseline"])
     return _TEMPLATE.format(
         qrels=paths["qrels"],
         run=paths["run"],
@@ -204,6 +208,15 @@ def gate_file(found: Evaluated, shown: Power, settings: Mapping[str, Any], folde
 
 def _up(margin: float) -> float:
     return math.ceil(margin * 100 - 1e-9) / 100
+
+
+def _paths(given: str | Sequence[str] | None, folder: Path) -> str:
+    """Write a path, or the paths of a system's runs, as TOML."""
+    named = named_runs(given) if isinstance(given, str) else None
+    several = named[1] if named is not None else given
+    if several is None or isinstance(several, str):
+        return toml_text(_relative(several, folder))
+    return f"[{', '.join(toml_text(_relative(path, folder)) for path in several)}]"
 
 
 def _relative(path: str | None, folder: Path) -> str:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from permed_measures.comparison import run_name
-from permed_measures.comparison.groups import NAMED
+from permed_measures.comparison.systems import is_repeated, named_runs
 from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.evaluate.groups import NAMED
 from permed_measures.files import read_qrels, read_run
 from permed_measures.files.values import is_saved
 from permed_measures.gating.conditions import read_serving
@@ -18,10 +19,10 @@ NAME = "gate.toml"
 _NUMBER, _TEXT = (int, float), str
 KEYS: Mapping[str, Any] = {
     "qrels": _TEXT,
-    "run": _TEXT,
+    "run": (str, list),
     "conditions": list,
     "profile": _TEXT,
-    "baseline": _TEXT,
+    "baseline": (str, list),
     "max_drop": (int, float, dict),
     "hard_drop": _NUMBER,
     "max_drop_since_anchor": _NUMBER,
@@ -67,6 +68,8 @@ def load(path: str | Path) -> dict[str, Any]:
 
 _ALLOWED = {
     "conditions": "give a list of texts, such as ['nDCG@10 >= 0.85']",
+    "run": "give a path, or a list of paths: the runs of one system",
+    "baseline": "give a path, or a list of paths: the runs of one system",
     "max_drop": "give a number, or a table [max_drop] with a number for each measure, such as 'nDCG@10' = 0.02",
 }
 
@@ -77,6 +80,8 @@ def _said(kind: Any) -> str:  # noqa: ANN401  (a type, or several)
 
 def _from(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  (checked before)
     """Return a path from the file's folder; names of profiles and groups, and expressions, stay."""
+    if isinstance(value, list) and key in _PATHS:
+        return [str(folder / one) for one in value]
     if key not in _PATHS or value in (*PROFILES, *NAMED):
         return value
     path = folder / value
@@ -130,16 +135,30 @@ def arguments(
     """Return the arguments of gate(): files are read that it does not read itself."""
     known = dict(settings)
     qrels_form, run_form = known.pop("qrels_format", None), known.pop("run_format", None)
-    known.setdefault("run_name", run_name(known["run"], "run"))
-    known |= {"qrels": qrels_in(known["qrels"], qrels_form), "run": run_in(known["run"], run_form)}
+    name, run = _runs(known["run"])
+    known.setdefault("run_name", name or run_name(run, "run"))
+    known["qrels"] = qrels_in(known["qrels"], qrels_form)
+    known["run"] = [run_in(one, run_form) for one in run] if isinstance(run, list) else run_in(run, run_form)
     if "map" in known:
         known["mapping"] = known.pop("map")
-    baseline = known.get("baseline")
-    if isinstance(baseline, (str, Path)):
-        if not Path(baseline).exists():
+    _, baseline = _runs(known.get("baseline"))
+    for path in baseline if isinstance(baseline, list) else [baseline]:
+        if isinstance(path, (str, Path)) and not Path(path).exists():
             msg = "the baseline is not there; permed-measures gate --accept writes it from a run that is good enough"
-            raise InputError(msg, path=baseline)
+            raise InputError(msg, path=path)
+    if isinstance(baseline, list):
+        known["baseline"] = [run_in(one, run_form) for one in baseline]
+    elif isinstance(baseline, (str, Path)):
         known["baseline"] = baseline if is_saved(baseline) else run_in(baseline, run_form)
     if isinstance(known.get("serving"), (str, Path)):
         known["serving"] = read_serving(known["serving"])
     return known
+
+
+def _runs(given: Any) -> tuple[str | None, Any]:  # noqa: ANN401  (what gate() takes)
+    """Return the name of a system and its run, or a list of its runs: NAME=RUN,RUN, or a list."""
+    named = named_runs(given) if isinstance(given, str) else None
+    name, paths = named or (None, given if isinstance(given, list) and is_repeated(given) else None)
+    if paths is None:
+        return None, given
+    return name, paths[0] if len(paths) == 1 else list(paths)

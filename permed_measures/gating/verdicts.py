@@ -11,11 +11,13 @@ from typing import Any
 from ir_measures import Measure
 
 from permed_measures import inference
-from permed_measures.comparison import CORRECTIONS, Correction
-from permed_measures.comparison.clusters import Clusters, cluster_notes, clusters
-from permed_measures.comparison.groups import Groups, grouped
+from permed_measures.comparison import CORRECTIONS, Correction, run_name
+from permed_measures.comparison.repeats import Spread, apart, mean_evaluation, spread
+from permed_measures.comparison.systems import is_repeated
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, aggregate, evaluate, is_mean
+from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
+from permed_measures.evaluate.groups import Groups, grouped
 from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
 from permed_measures.gating.baselines import Baseline, Rankings, depth_of
@@ -42,18 +44,29 @@ from permed_measures.render.words import queries as counted_queries
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A run, its values, and those of its baseline."""
+    """A run, or the mean of several of one system, its values, and those of its baseline."""
 
     run: Evaluation
     rankings: Rankings
+    runs: Sequence[Evaluation]
     baseline: Baseline | None = None
+
+    def repeats(self, measure: Measure, query_ids: Collection[str] | None = None) -> dict[str, Spread]:
+        """Return how far the runs of the system, and of its baseline, are apart; none where each has one run."""
+        both = {"run": self.runs, "baseline": () if self.baseline is None else self.baseline.runs}
+        columns = {name: [run.columns.get(measure, {}) for run in runs] for name, runs in both.items()}
+        return {name: found for name, those in columns.items() if (found := spread(those, query_ids)) is not None}
 
     @property
     def notes(self) -> list[str]:
         """What the values rest on."""
         theirs = [] if self.baseline is None else self.baseline.values.notes
         names = [f"{label} = {said}" for m, label in self.run.labels.items() if label != (said := written(m))]
-        return [*names, *self.run.notes, *(f"baseline: {note}" for note in theirs if note not in self.run.notes)]
+        found = {label: self.repeats(m) for m, label in self.run.labels.items()}
+        several = [(name, {label: s[name] for label, s in found.items() if name in s}) for name in ("run", "baseline")]
+        apart_ = [apart(name, spreads) for name, spreads in several if spreads]
+        theirs = [f"baseline: {note}" for note in theirs if note not in self.run.notes]
+        return [*names, *apart_, *self.run.notes, *theirs]
 
 
 @dataclass(frozen=True)
@@ -61,8 +74,8 @@ class Input:
     """What a gate is given, and how it is evaluated."""
 
     qrels: QrelsLike
-    run: RunLike
-    baseline: RunLike | None = None
+    run: RunLike | Sequence[RunLike]
+    baseline: RunLike | Sequence[RunLike] | None = None
     run_name: str = "run"
     min_relevance: float | None = None
     queries: QuerySet | None = None
@@ -104,7 +117,7 @@ class Input:
         tell(list(qrels))
         profile = asked.profile(self.known, self.min_relevance)
 
-        def values(run: RunLike) -> Evaluation:
+        def values(run: RunLike, whose: str = "") -> Evaluation:
             found = evaluate(
                 *(qrels, run),
                 profile=profile,
@@ -114,23 +127,26 @@ class Input:
             )
             met = next((note for note in found.notes if NEVER_MEET in note), None)
             if met is not None:
-                raise InputError(f"nothing can be checked: {'' if run is source else 'baseline: '}{met}")
+                raise InputError(f"nothing can be checked: {whose}{met}")
             return found
 
-        source = _once(self.run)
-        found = Evaluated(values(source), Rankings(source, self.order))
+        sources = _once(self.run)
+        runs = list(map(values, sources))
+        found = Evaluated(mean_evaluation(runs), Rankings(sources, self.order), runs)
         if self.baseline is None:
             return found
         wanted = found.run.columns if dropping is None else dropping
         if isinstance(self.baseline, (str, PathLike)) and is_saved(self.baseline):
             return replace(found, baseline=Baseline.load(self.baseline, found.run, wanted))
-        other = _once(self.baseline)
-        return replace(found, baseline=Baseline(values(other), Rankings(other, self.order)))
+        others = _once(self.baseline)
+        old = [values(run, "baseline: ") for run in others]
+        return replace(found, baseline=Baseline(mean_evaluation(old), Rankings(others, self.order), runs=old))
 
 
-def _once(run: RunLike) -> RunLike:
-    """Return a run that can be read again: a generator of rows cannot."""
-    return run if isinstance(run, (str, PathLike)) else as_run(run)
+def _once(given: Any) -> list[RunLike]:  # noqa: ANN401  (a run, or several of one system)
+    """Return runs that can be read again: a generator of rows cannot."""
+    runs = given if is_repeated(given) else [given]
+    return [run if isinstance(run, (str, PathLike)) else as_run(run) for run in runs]
 
 
 @dataclass(frozen=True)
@@ -182,6 +198,8 @@ class Job:
     @property
     def _baseline_name(self) -> str | None:
         baseline = self.given.baseline
+        if isinstance(baseline, (list, tuple)) and is_repeated(baseline):
+            return ", ".join(run_name(run, "baseline") for run in baseline)
         return str(baseline) if isinstance(baseline, (str, PathLike)) else None if baseline is None else "baseline"
 
     def _warn(self, query_ids: Sequence[str], tell: Callable[[str], None]) -> None:
@@ -210,7 +228,8 @@ class Job:
             span = span_of(measure, [column]) if is_mean(measure) else None
             for segment, part in _parts(column, groups):
                 value = found.run.means[measure] if segment is None else aggregate(measure, list(part.values()))
-                check = value_check(condition, value, part, span, units, self.rules)
+                repeats = found.repeats(measure, part) or None
+                check = value_check(condition, value, part, span, units, self.rules, repeats=repeats)
                 signature = str(found.run.signatures[measure])
                 checks.append(replace(check, segment=segment, signature=signature))
         return checks
@@ -221,8 +240,12 @@ class Job:
         if groups or given.human is None:
             msg = "human: a sample of queries says nothing of each segment; leave segments out"
             raise ParamError(msg)
+        (run, *more) = _once(given.run)
+        if more:
+            msg = "human: the means of one run are corrected, and several are given; give one"
+            raise ParamError(msg)
         found = corrected(
-            *(given.qrels, given.human, _once(given.run)),
+            *(given.qrels, given.human, run),
             profile=self.asked.profile(given.known, given.min_relevance),
             mapping=given.mapping,
             cluster=self.cluster,
@@ -320,7 +343,8 @@ class Job:
             maybe = old.keys() == part.keys() and not any(differences(old, part).values())
             same = whole or (maybe and found.baseline.same_rankings(found.rankings, depth, list(part)))
             whole = same if segment is None else whole
-            compared.append(Compared(name, old, part, span, None, segment, said if same else ""))
+            repeats = found.repeats(measure, part) or None
+            compared.append(Compared(name, old, part, span, None, segment, said if same else "", repeats))
         return compared
 
 

@@ -371,12 +371,12 @@ class Drop:
         return "fails" if p_adjusted is not None and p_adjusted < alpha else "undecided"
 
 
-def drop(differences: Units, allowed: float, span: Span = DIFFERENCE, *, alpha: float = 0.05) -> Drop:
+def drop(differences: Units, allowed: float, span: Span = DIFFERENCE, alpha: float = 0.05, extra: Extra = ()) -> Drop:
     """Bound a drop: ``differences`` are run minus baseline."""
     turned = Units([-value for value in differences.sums], differences.sizes, differences.whole)
     seen = math.fsum(turned.sums) / turned.queries if len(turned) else math.nan
-    wide = estimate(turned, _HOLDS_K, span)
-    shown = difference_estimate(turned, span)
+    wide = estimate(turned, _HOLDS_K, span, extra=extra)
+    shown = difference_estimate(turned, span, extra=extra)
     if wide is None or shown is None:
         return Drop(seen, None, None, None, None)
     margin = (t_quantile(1 - alpha, wide.freedom) + t_quantile(POWER, wide.freedom)) * wide.error

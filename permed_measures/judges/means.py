@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from ir_measures import Measure
 
-from permed_measures.comparison.clusters import clusters
-from permed_measures.comparison.groups import Groups
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, is_mean
+from permed_measures.evaluate.clusters import clusters
+from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import span_of
 from permed_measures.inference import (
     DIFFERENCE,

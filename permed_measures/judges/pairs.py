@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir_measures import Measure
 
-from permed_measures.comparison.clusters import clusters
-from permed_measures.comparison.groups import Groups, group_label, grouped
 from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate.clusters import clusters
+from permed_measures.evaluate.groups import Groups, group_label, grouped
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.judges.plots import STYLE, heat_map
 from permed_measures.judges.scales import Scale, range_of, ranges, to_scale_of

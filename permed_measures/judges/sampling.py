@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from permed_measures.comparison.clusters import clusters
-from permed_measures.comparison.groups import Groups
 from permed_measures.errors import ParamError
+from permed_measures.evaluate.clusters import clusters
+from permed_measures.evaluate.groups import Groups
 
 
 def sample_queries(query_ids: Iterable[str], num: int, *, seed: int = 0, cluster: Groups | None = None) -> list[str]:

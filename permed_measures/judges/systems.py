@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from ir_measures import Measure
 
-from permed_measures.comparison.clusters import clusters
-from permed_measures.comparison.groups import Groups
 from permed_measures.comparison.significance import deciding_p, holm
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation, evaluate
+from permed_measures.evaluate.clusters import clusters
+from permed_measures.evaluate.groups import Groups
 from permed_measures.inference import units
 from permed_measures.inference.orders import kendall_tau, tau_ap
 from permed_measures.inputs import Qrels, RunLike

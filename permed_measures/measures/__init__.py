@@ -112,7 +112,7 @@ def _parse_word(word: str) -> list[Measure]:
     found = parse_trec_name(word) if re.fullmatch(r"\w+\.[\d.,]+|\d\w+", word) else list(trec_named(word).values())
     if found:
         return found
-    syntax = re.fullmatch(r"\s*([^\W\d]\w*)\s*(\(.*\))?\s*(?:@\s*(.+))?", word, re.DOTALL)
+    syntax = re.fullmatch(r"\s*([^\W\d][\w-]*)\s*(\(.*\))?\s*(?:@\s*(.+))?", word, re.DOTALL)
     if syntax is None:
         msg = f"{word!r} is not a measure; write Name(param=value)@cutoff, such as GWAP(max_rel=3)@10"
         raise ParamError(_not_computed(word) or _other_parameters(word) or msg)
@@ -121,7 +121,7 @@ def _parse_word(word: str) -> list[Measure]:
     if measure is not None:
         params = {} if given is None else _literal_params(word, given)
         if at is not None:
-            params[measure.AT_PARAM] = _literal(word, at)
+            params[_at_param(measure, word, at)] = _literal(word, at)
         return [checked(type(measure)(**{**measure.params, **params}))]
     if given is None and at is not None and name in host_names():
         measure, host = host_names()[name]
@@ -130,17 +130,36 @@ def _parse_word(word: str) -> list[Measure]:
         found = parse_trec_name(name)
         if found:
             return found
-    spelled = _in_capitals(name) if at is not None else None
+    spelled = _spelled(name, at)
     if spelled is not None:
-        return _parse_word(f"{spelled}{given or ''}@{at}")
-    raise ParamError(_not_computed(name) or f"unknown measure {word!r}.{did_you_mean(name, known_names())}")
+        return _parse_word(f"{spelled[0]}{given or ''}{'' if spelled[1] is None else '@' + spelled[1]}")
+    near = did_you_mean(name, known_names(), "All that are known: permed-measures measures.")
+    raise ParamError(_not_computed(name) or f"unknown measure {word!r}.{near}")
 
 
-def _in_capitals(name: str) -> str | None:
-    """Return ir_measures' spelling of a name in ranx's way of writing: map@10, ndcg@10, mrr@10."""
-    if not name.islower():
-        return None
-    return next((known for known in _by_name() if known.casefold() == name and known != name), None)
+def _spelled(name: str, at: str | None) -> tuple[str, str | None] | None:
+    """Return the measure that others write so, and its cut-off: map, mrr, hit_rate, HitRate, f1, precision_at_5."""
+    folded = _folded(name)
+    found = next((known for known in _by_name() if _folded(known) == folded and known != name), None)
+    for measure in (*STANDARD.values(), *DEFINED.values()):
+        names = (*measure.SPELLINGS, measure.RANX_NAME or measure.NAME)
+        if found is None and name != measure.NAME and folded in map(_folded, names):
+            found = measure.NAME
+    if found is not None:
+        return found, at
+    written = re.fullmatch(r"(\w+)_at_(\d+)", name)  # as MLflow does
+    return _spelled(written[1], written[2]) if written is not None and at is None else None
+
+
+def _at_param(measure: Measure, word: str, at: str) -> str:
+    if measure.AT_PARAM in measure.SUPPORTED_PARAMS:
+        return str(measure.AT_PARAM)
+    parts = f"; P@{at} and R@{at} do" if measure.NAME.startswith("Set") else ""
+    raise ParamError(f"{word!r}: {measure.NAME} is of the whole list and takes no cut-off{parts}")
+
+
+def _folded(name: str) -> str:
+    return re.sub("[-_]", "", name).casefold()
 
 
 def _literal_params(word: str, given: str) -> dict[str, Any]:
@@ -264,7 +283,7 @@ def parse_trec_name(name: str) -> list[Measure]:
             print(f"{name}: left out, as text and not a value: {', '.join(left_out)}", file=sys.stderr)  # noqa: T201  (as ir_measures tells it)
         return [measure for member in sorted(members) for measure in parse_trec_name(member)]
     try:
-        found = ir_measures.parse_trec_measure(name)
+        found = ir_measures.util.parse_trec_measure(name)  # register() puts ours in the place of the other
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return []  # ir_measures raises whatever its parser runs into
     return [checked(measure) for measure in found]

@@ -21,6 +21,7 @@ class _AP(StandardMeasure):
 
     HOST_MEASURE = ir_measures.AP
     RANX_NAME = "map"
+    SPELLINGS = ("average_precision", "mean_average_precision")
     READS = Reading("map", {"weights": None, "denominator": "relevant"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"map_cut_{cutoff}" if cutoff else "map", depth=cutoff))
 
@@ -30,6 +31,8 @@ class _AP(StandardMeasure):
         relevant = table.grade >= rel
         total = table.sum_hits(table.found(relevant) / rank, relevant & table.within(cutoff, rank))
         return table.ratio(total, table.sum_judged(1, relevant))
+
+    exact = expression
 
 
 AP = define(_AP)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from itertools import chain, repeat
-from math import inf, log, nan
+from math import inf, log, log2, nan
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.numbers import as_float
@@ -192,13 +193,19 @@ class ArrayTable:
     def __init__(self, columns: Columns) -> None:
         import numpy as np  # noqa: PLC0415  (small runs do without)
 
-        num_ret, _, num_judged, self.rank, self.grade, self._places = (np.asarray(column) for column in columns)
+        num_ret, _, self._lengths, self.rank, self.grade, self._places = map(np.asarray, columns)
         self.returned = num_ret > 0
+        self._longest = max(int(length.max(initial=0)) for length in (num_ret, self._lengths))
         self._hit = self.rank < inf
-        self._some = np.flatnonzero(num_judged)
-        self._lengths = num_judged[self._some]
+        self._query = np.repeat(np.arange(len(num_ret)), self._lengths)
         self._starts = np.cumsum(self._lengths) - self._lengths
+        self._discounts: dict[int, tuple[Any, Any]] = {}
         self._np = np
+
+    def has_grades_up_to(self, highest: int) -> bool:
+        """Whether all grades are whole numbers from 0 to the highest."""
+        grade = self.grade
+        return not len(grade) or bool(grade.min() >= 0 and grade.max() <= highest and (grade == grade.round()).all())
 
     def ranks(self, *, judged_only: bool, grade: Any = None) -> Any:  # noqa: ANN401  (numpy's, as all below)
         """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""
@@ -208,39 +215,41 @@ class ArrayTable:
         """How many hits are relevant down to this one, itself included."""
         counted = relevant & self._hit
         total = self._np.cumsum(counted)
-        return total - self._spread((total - counted)[self._starts])
+        before = self._np.concatenate([[0], total])[self._starts]
+        return total - before[self._query]
 
     def place(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
         if worth is self.grade and among == "judged":
             return self._places
-        row_query = self._spread(self._np.arange(len(self._some)))
-        return _places(row_query, self._lengths, self._np.where(self._hit, worth, -inf) if among == "hits" else worth)
+        known = self._np.where(self._hit, worth, -inf) if among == "hits" else worth
+        return _places(self._query, self._lengths, known)
 
     def count_judged(self, condition: Any) -> Any:  # noqa: ANN401
         """How many judged documents of the query meet a condition, said beside each of them."""
-        return self._spread(self._reduced(self._np.add, condition.astype(float)))
+        return self._summed(condition)[self._query]
 
     def highest(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
         """Return the highest worth of a document of the query."""
         known = self._np.where(self._hit, worth, -inf) if among == "hits" else worth
-        return self._spread(self._reduced(self._np.maximum, known))
+        return self._greatest(known)[self._query]
 
     def sum_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Sum a value over the returned documents for which a condition holds; 0 when there are none."""
-        return self._per_query(self._np.add, self.where(where & self._hit, value))
+        return self._summed(self.where(where & self._hit, value))
 
     def max_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Return the greatest value over the returned documents for which a condition holds; 0 when there are none."""
-        return self._per_query(self._np.maximum, self.where(where & self._hit, value))
+        return self._greatest(self.where(where & self._hit, value))
 
     def any_hit(self, where: Any) -> Any:  # noqa: ANN401
         """Return 1 where a returned document meets the condition, else 0."""
         return (self.sum_hits(1, where) > 0).astype(float)
 
     def sum_judged(self, value: Any, where: Any) -> Any:  # noqa: ANN401
-        """Sum a value over the judged documents for which a condition holds."""
-        return self._per_query(self._np.add, self.where(where, value))
+        """Sum a value over the judged documents for which a condition holds, those of the highest grade first."""
+        rows = self.where(where, value)
+        return self._summed(rows if isinstance(value, int) else rows[self._by_place])
 
     def within(self, cutoff: int | None, rank: Any = None) -> Any:  # noqa: ANN401
         """Whether a rank is within the cut-off."""
@@ -277,27 +286,43 @@ class ArrayTable:
         return np.where(best > LARGEST, np.exp2(grade - best) - np.exp2(-best), plain)
 
     def discount(self, rank: Any) -> Any:  # noqa: ANN401
-        """Return log2(rank + 1)."""
-        return self._np.log2(rank + 1.0)
+        """Return log2(rank + 1), as the C library has it: numpy's own may differ in the last bit."""
+        if id(rank) not in self._discounts:
+            rows = self._np.minimum(rank, self._longest + 1).astype(self._np.intp)
+            self._discounts[id(rank)] = rank, _log2s(1 << self._longest.bit_length())[rows]
+        return self._discounts[id(rank)][1]
 
-    def _spread(self, per_query: Any) -> Any:  # noqa: ANN401
-        return self._np.repeat(per_query, self._lengths)
+    @cached_property
+    def _by_place(self) -> Any:  # noqa: ANN401
+        rows = self._np.empty(len(self._query), self._np.intp)
+        rows[self._starts[self._query] + self._places.astype(self._np.intp) - 1] = self._np.arange(len(rows))
+        return rows
 
-    def _reduced(self, operation: Any, rows: Any) -> Any:  # noqa: ANN401
-        return operation.reduceat(rows, self._starts) if len(rows) else rows
+    def _summed(self, rows: Any) -> Any:  # noqa: ANN401
+        """Add up the rows of each query, one after the other, as C does: numpy's sums add in another order."""
+        return self._np.bincount(self._query, rows, len(self.returned))
 
-    def _per_query(self, operation: Any, rows: Any) -> Any:  # noqa: ANN401
-        totals = self._np.zeros(len(self.returned))
-        totals[self._some] = self._reduced(operation, rows)
+    def _greatest(self, rows: Any) -> Any:  # noqa: ANN401
+        some, totals = self._lengths > 0, self._np.zeros(len(self.returned))
+        if len(rows):
+            totals[some] = self._np.maximum.reduceat(rows, self._starts[some])
         return totals
 
 
-def values(measure: RankingMeasure, table: ArrayTable) -> list[float]:
+@lru_cache(maxsize=4)
+def _log2s(length: int) -> Any:  # noqa: ANN401
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    return np.fromiter(chain(map(log2, range(1, length + 1)), [inf]), np.float64)
+
+
+def values(measure: RankingMeasure, table: ArrayTable, *, exact: bool = False) -> array[float]:
     """Return the value of every query; 0 of one that returned nothing."""
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
-    expression: Any = type(measure).expression
+    expression: Any = type(measure).exact if exact else type(measure).expression
     with np.errstate(all="ignore"):  # rows that a condition leaves out are computed too
-        computed = expression(table, **measure.arguments)
-    found: list[float] = np.where(table.returned, computed, 0.0).tolist()
-    return found
+        computed = np.where(table.returned, expression(table, **measure.arguments), 0.0)
+    if len(computed):
+        measure.checked([float(computed.min()), float(computed.max())])
+    return array("d", computed.tobytes())

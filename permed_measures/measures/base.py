@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -103,6 +103,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     PRETTY_NAME: ClassVar[str]
     ALIASES: ClassVar[tuple[str, ...]] = ()
     HOST_NAMES: ClassVar[tuple[HostName, ...]] = ()
+    SPELLINGS: ClassVar[tuple[str, ...]] = ()
+    """What other tools call the measure; capitals, '_' and '-' do not matter."""
     RANX_NAME: ClassVar[str] = ""
     """What ranx itself calls the measure; what trec_eval calls it is what pytrec_eval is asked for."""
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
@@ -122,6 +124,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     """What pytrec_eval is asked for the measure with these parameters; None where it is not asked."""
     expression: ClassVar[Callable[..., Any] | None] = None
     """The kernel once more, over a RankingTable: for engines that hold more rows than this process."""
+    exact: ClassVar[Callable[..., Any] | None] = None
+    """An expression over arrays that adds as pytrec_eval does: to the last bit it is what pytrec_eval is asked for."""
     READS: ClassVar[Reading | None] = None
     """How ``explain`` reads the measure; None where it is of no family there."""
     EXAMPLES: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
@@ -174,7 +178,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         call = type(self).call
         return None if call is None else call(**self.arguments)
 
-    def checked(self, values: list[float]) -> list[float]:
+    def checked(self, values: Sequence[float]) -> Sequence[float]:
         """Return values that are in the range of the measure; one that is not is a fault of the measure, no result."""
         low, high = self.RANGE
         total = sum(values)
@@ -289,7 +293,7 @@ def define(cls: type[MeasureT]) -> MeasureT:
     as a reload does.
     """
     declared = set(cls.SUPPORTED_PARAMS)
-    for role in ("kernel", "expression"):
+    for role in ("kernel", "expression", "exact"):
         function = getattr(cls, role, None)
         if function is None:
             continue

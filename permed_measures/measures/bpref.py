@@ -1,7 +1,10 @@
 """Binary preference."""
 
+from typing import Any
+
 import ir_measures
 
+from permed_measures.measures.arrays import ArrayTable
 from permed_measures.measures.base import Call, StandardMeasure, define
 
 
@@ -21,6 +24,14 @@ class _Bpref(StandardMeasure):
 
     HOST_MEASURE = ir_measures.Bpref
     call = staticmethod(lambda **_: Call("bpref"))
+
+    @staticmethod
+    def exact(table: ArrayTable, *, rel: float) -> Any:  # noqa: ANN401  (numpy's)
+        relevant = table.grade >= rel
+        num_rel, num_other = table.count_judged(relevant), table.count_judged(~relevant)
+        above = table.found(~relevant)
+        lost = table.where(above > 0, above.clip(max=num_rel) / num_other.clip(max=num_rel))
+        return table.ratio(table.sum_hits(1.0 - lost, relevant), table.sum_judged(1, relevant))
 
 
 Bpref = define(_Bpref)

@@ -177,7 +177,7 @@ class _NDCG(RankingMeasure):
     RANX_NAME = "ndcg"
     kernel = staticmethod(ndcg)
     call = staticmethod(ndcg_call)
-    expression = staticmethod(ndcg_expression)
+    expression = exact = staticmethod(ndcg_expression)
     READS = Reading("ndcg", {"ideal": "judged"}, gain_read, gain_written)
     EXAMPLES = ({}, {"dcg": "exp-log2"}, {"judged_only": True}, {"gains": {1: 2, 2: 1.5}})
 

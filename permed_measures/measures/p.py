@@ -27,5 +27,7 @@ class _P(StandardMeasure):
         rank = table.ranks(judged_only=judged_only)
         return table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank)) / float(cutoff)
 
+    exact = expression
+
 
 P = define(_P)

@@ -30,5 +30,7 @@ class _R(StandardMeasure):
         found = table.sum_hits(1, (table.grade >= rel) & table.within(cutoff, rank))
         return table.ratio(found, table.sum_judged(1, table.grade >= rel))
 
+    exact = expression
+
 
 R = define(_R)

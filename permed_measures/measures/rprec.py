@@ -31,5 +31,7 @@ class _Rprec(StandardMeasure):
         num_rel = table.sum_judged(1, relevant)
         return table.ratio(table.sum_hits(1, relevant & (rank <= table.count_judged(relevant))), num_rel)
 
+    exact = expression
+
 
 Rprec = define(_Rprec)

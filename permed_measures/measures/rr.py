@@ -21,6 +21,7 @@ class _RR(StandardMeasure):
 
     HOST_MEASURE = ir_measures.RR
     RANX_NAME = "mrr"
+    SPELLINGS = ("reciprocal_rank", "mean_reciprocal_rank")
     READS = Reading("mrr")
     call = staticmethod(lambda *, cutoff, **_: Call("recip_rank", depth=cutoff, cut=cutoff, needs_missed=False))
 
@@ -28,6 +29,8 @@ class _RR(StandardMeasure):
     def expression(table: RankingTable, *, cutoff: int | None, rel: float, judged_only: bool) -> Expr:
         rank = table.ranks(judged_only=judged_only)
         return table.max_hits(1.0 / rank, (table.grade >= rel) & table.within(cutoff, rank))
+
+    exact = expression
 
 
 RR = define(_RR)

@@ -22,6 +22,7 @@ class _SetF(StandardMeasure):
     HOST_MEASURE = ir_measures.SetF
     SUPPORTED_PARAMS = {"beta": Param("number", default=1.0, low=0, desc="how much more recall weighs than precision")}
     PRETTY_NAME = "Set F"
+    SPELLINGS = ("f1", "f1_score")
 
     @staticmethod
     def call(*, beta: float, **_: object) -> Call:

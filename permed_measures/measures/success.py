@@ -21,6 +21,7 @@ class _Success(StandardMeasure):
 
     HOST_MEASURE = ir_measures.Success
     RANX_NAME = "hit_rate"
+    SPELLINGS = ("hit", "hits", "hit_ratio")
     READS = Reading("hit")
     call = staticmethod(lambda *, cutoff, **_: Call(f"success_{cutoff}", depth=cutoff, needs_missed=False))
 
@@ -28,6 +29,8 @@ class _Success(StandardMeasure):
     def expression(table: RankingTable, *, cutoff: int, rel: float, judged_only: bool) -> Expr:
         rank = table.ranks(judged_only=judged_only)
         return table.any_hit((table.grade >= rel) & table.within(cutoff, rank))
+
+    exact = expression
 
 
 Success = define(_Success)

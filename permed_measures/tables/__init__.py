@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from permed_measures.tables.evaluate import known_measures as known_measures
     from permed_measures.tables.evaluate import table_means as table_means
     from permed_measures.tables.files import evaluate_files as evaluate_files
+    from permed_measures.tables.files import evaluate_systems as evaluate_systems
     from permed_measures.tables.inspection import TableFacts as TableFacts
     from permed_measures.tables.inspection import inspect_tables as inspect_tables
     from permed_measures.tables.sql import to_sql as to_sql
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _LATER = {
     **dict.fromkeys(("evaluate_tables", "known_measures", "table_means"), "evaluate"),
     **dict.fromkeys(("TableFacts", "inspect_tables"), "inspection"),
-    "evaluate_files": "files",
+    **dict.fromkeys(("evaluate_files", "evaluate_systems"), "files"),
     "to_sql": "sql",
 }
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import narwhals as nw
 
-from permed_measures.files.rows import subtopic_column
+from permed_measures.files.rows import Duplicates, subtopic_column
 from permed_measures.signature import Digest, digest_of, grade_text
 from permed_measures.tables.engines import fetch, with_plain_names
-from permed_measures.tables.inputs import Duplicates, InputTable, without_duplicates
+from permed_measures.tables.inputs import InputTable, without_duplicates
 from permed_measures.tables.ranking_table import DOC, GRADE, QUERY
 
 _ITERATION = "iteration"

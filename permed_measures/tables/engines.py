@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 
 from permed_measures.errors import require
-from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, with_one
+from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, SYSTEM, list_keys, with_one
 
 HASH = "hash"
 
@@ -86,50 +86,59 @@ def rank_run(run: nw.LazyFrame[Any], depth: int | None, counted: tuple[int, int]
     ``counted`` are the numbers of rows and queries, where the check of the input has found them.
     """
     if run.implementation.is_duckdb():
-        return _rank_in_duckdb(nw.to_native(run), depth, counted)
+        return _rank_in_duckdb(nw.to_native(run), list_keys(run), depth, counted)
     if depth is not None:
         # by the bare number first: a document with that many better ones is below the depth
         run = _best_in_polars(run, depth) if run.implementation.is_polars() else _best(run, depth)
     # counted from the end of the ascending order, because an order has one direction here
-    place = nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=[SCORE, DOC])
-    ranked = with_one(run).with_columns(place.cast(nw.Float64).alias(RANK)).select(QUERY, DOC, RANK)
+    keys = list_keys(run)
+    place = nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=[SCORE, DOC])
+    ranked = with_one(run).with_columns(place.cast(nw.Float64).alias(RANK)).select(*keys, DOC, RANK)
     return ranked if depth is None else ranked.filter(nw.col(RANK) <= depth)
 
 
 def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
-    """Return the highest scores of each query, and more where some are equal: query and score."""
+    """Return the highest scores of each list, and more where some are equal: its keys and score."""
+    keys = list_keys(run)
     if run.implementation.is_duckdb() and number <= _MOST_BEST:
-        return _lazy(nw.to_native(run).aggregate(f"{QUERY}, unnest(max({SCORE}, {number})) AS {SCORE}", QUERY))
+        of = ", ".join(keys)
+        return _lazy(nw.to_native(run).aggregate(f"{of}, unnest(max({SCORE}, {number})) AS {SCORE}", of))
     best = _best_in_polars(run, number) if run.implementation.is_polars() else _best(run, number)
-    return best.select(QUERY, SCORE)
+    return best.select(*keys, SCORE)
 
 
 def _best(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
-    better = nw.col(SCORE).rank("min", descending=True).over(QUERY)
+    better = nw.col(SCORE).rank("min", descending=True).over(*list_keys(run))
     return run.with_columns(better.alias(RANK)).filter(nw.col(RANK) <= depth).drop(RANK)
 
 
 def _best_in_polars(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
     """Find the same in half the time: Polars looks for the best scores without ranking all."""
     column = nw.get_native_namespace(run).col
-    return _lazy(nw.to_native(run).filter(column(SCORE) >= column(SCORE).top_k(depth).min().over(QUERY)))
+    return _lazy(nw.to_native(run).filter(column(SCORE) >= column(SCORE).top_k(depth).min().over(list_keys(run))))
 
 
-def _rank_in_duckdb(run: Any, depth: int | None, counted: tuple[int, int] | None) -> nw.LazyFrame[Any]:  # noqa: ANN401  (DuckDB's)
+def _rank_in_duckdb(
+    run: Any,  # noqa: ANN401  (DuckDB's)
+    keys: list[str],
+    depth: int | None,
+    counted: tuple[int, int] | None,
+) -> nw.LazyFrame[Any]:
     """Order whole lists, which DuckDB does in files where memory ends, or first drop what is below the depth.
 
     The latter takes half the time, but the best scores of all queries stay in memory. So does what DuckDB itself does
     for an order by one key, with four times as much: this order has two.
     """
+    of = ", ".join(keys)
     if depth is not None and counted is not None and _best_scores_fit(run, depth, *counted):
-        least = run.aggregate(f"{QUERY}, list_min(max({SCORE}, {depth})) AS least", QUERY).set_alias("best")
-        within = f"run.{QUERY} = best.{QUERY} AND run.{SCORE} >= best.least"
-        run = run.set_alias("run").join(least, within).project(f"run.{QUERY}, run.{DOC}, run.{SCORE}")
-    order = f"row_number() OVER (PARTITION BY {QUERY} ORDER BY {SCORE} DESC, {DOC} DESC)"
-    ranked = run.project(f"{QUERY}, {DOC}, {order} AS place")
+        least = run.aggregate(f"{of}, list_min(max({SCORE}, {depth})) AS least", of).set_alias("best")
+        within = " AND ".join([*(f"run.{key} = best.{key}" for key in keys), f"run.{SCORE} >= best.least"])
+        run = run.set_alias("run").join(least, within).project(", ".join(f"run.{name}" for name in (*keys, DOC, SCORE)))
+    order = f"row_number() OVER (PARTITION BY {of} ORDER BY {SCORE} DESC, {DOC} DESC)"
+    ranked = run.project(f"{of}, {DOC}, {order} AS place")
     if depth is not None:
         ranked = ranked.filter(f"place <= {depth}")
-    return _lazy(ranked.project(f"{QUERY}, {DOC}, place::DOUBLE AS {RANK}"))
+    return _lazy(ranked.project(f"{of}, {DOC}, place::DOUBLE AS {RANK}"))
 
 
 def _best_scores_fit(run: Any, depth: int, rows: int, queries: int) -> bool:  # noqa: ANN401  (DuckDB's)
@@ -149,10 +158,11 @@ def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
     if rows.implementation.is_polars():
         column, one = nw.get_native_namespace(rows).col, nw.get_native_namespace(rows).lit(1)
         pair = column(QUERY).hash(1) ^ column(DOC).hash(2)
+        pair = pair ^ column(SYSTEM).hash(3) if SYSTEM in list_keys(rows) else pair
         return _lazy(nw.to_native(rows).with_columns(pair.alias(HASH), one.alias(ONE)))
     if not rows.implementation.is_duckdb():
         return None
-    return _lazy(nw.to_native(rows).project(f"*, hash({QUERY}, {DOC}) AS {HASH}, 1 AS {ONE}"))
+    return _lazy(nw.to_native(rows).project(f"*, hash({', '.join((*list_keys(rows), DOC))}) AS {HASH}, 1 AS {ONE}"))
 
 
 def with_row_numbers(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,27 +11,44 @@ from typing import Any
 import narwhals as nw
 from ir_measures import Measure
 
-from permed_measures.errors import ParamError, check_choice
+from permed_measures.errors import InputError, ParamError, check_choice
 from permed_measures.evaluate import Plan, choose
+from permed_measures.files.rows import DUPLICATES, Duplicates
 from permed_measures.measures import DEFINED, STANDARD, declared
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
-from permed_measures.tables.engines import rank_run, with_plain_names
+from permed_measures.tables.engines import fetch, rank_run, with_plain_names
 from permed_measures.tables.inputs import (
-    DUPLICATES,
     LOWEST,
     NAN_SCORES,
-    Duplicates,
     InputTable,
     NanScores,
     as_table,
     check_same_kind,
     in_32_bits,
     is_nan_score,
+    united,
     without_duplicates,
 )
-from permed_measures.tables.inspection import TableFacts, check, check_grades, count_ties, inspect
-from permed_measures.tables.ranking_table import DOC, QUERY, SCORE, RankingTable, queries_of
+from permed_measures.tables.inspection import (
+    TableFacts,
+    check,
+    check_grades,
+    count_ties,
+    full_join,
+    inspect,
+    systems_of,
+)
+from permed_measures.tables.ranking_table import (
+    DOC,
+    QUERY,
+    SCORE,
+    SYSTEM,
+    RankingTable,
+    list_keys,
+    lists_of,
+    queries_of,
+)
 
 _ABOVE_LOWEST = -sys.float_info.max
 _TOO_LONG = 2**53
@@ -51,6 +68,8 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     row_order: str | None = None,
     qrels_columns: tuple[str, str, str] | None = None,
     run_columns: tuple[str, str, str] | None = None,
+    system: str | None = None,
+    segments: Sequence[str] = (),
     check_input: bool = True,
 ) -> Any:  # noqa: ANN401  (a table of the same kind)
     """Evaluate one table against another; return a table of the same kind, one row per query, one column per measure.
@@ -61,7 +80,10 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
 
     ``duplicates`` says what a second row of the same query and document means: an ``'error'``, keep the ``'max'``, or
     keep the ``'first'`` by the column ``row_order`` (rows of Polars and pandas have an order without). ``nan_scores``
-    may be an ``'error'``, be ``'drop'``ped, or come ``'last'``. ``check_input=False`` leaves out the check, which
+    may be an ``'error'``, be ``'drop'``ped, or come ``'last'``. Several systems are evaluated in one pass where ``run``
+    is {name: table}, or where ``system`` names its column that tells them apart: there is a row for each system and
+    judged query then. ``segments`` are columns of the qrels that have one value for each query, a language or a day;
+    they are texts beside the values, for :func:`table_means`. ``check_input=False`` leaves out the check, which
     reads both tables: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
     ``min_relevance``, ``queries`` and ``order`` are as of :func:`~permed_measures.evaluate`; where means run over other
     queries than rows are there, a value is null.
@@ -85,11 +107,14 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
         row_order=row_order,
         qrels_columns=qrels_columns,
         run_columns=run_columns,
+        system=system,
+        segments=segments,
     )
     if check_input:
         pipeline.facts = inspect(pipeline.qrels, pipeline.run)
         check(pipeline.facts, allowed=pipeline.allowed)
         pipeline.check_grades()
+        pipeline.check_segments()
     values = pipeline.values()
     return nw.to_native(values.collect() if pipeline.qrels.eager else values)
 
@@ -109,10 +134,12 @@ class Pipeline:
     nan_scores: NanScores
     facts: TableFacts | None = None
     """What the check has counted, once it has: some work can be left out then."""
-    table: RankingTable = field(default_factory=RankingTable)
+    table: RankingTable = field(init=False)
     expressions: list[nw.Expr] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.table = RankingTable(by_system=SYSTEM in self.run.more)
+        self.table.keep(*self.qrels.more)
         self.expressions = expressions(self.plan, self.table)
 
     @classmethod
@@ -131,6 +158,8 @@ class Pipeline:
         row_order: str | None = None,
         qrels_columns: tuple[str, str, str] | None = None,
         run_columns: tuple[str, str, str] | None = None,
+        system: str | None = None,
+        segments: Sequence[str] = (),
         named: Mapping[str, str] | None = None,
     ) -> Pipeline:
         """Understand what :func:`evaluate_tables` is given; ``named`` is what messages call the two tables."""
@@ -144,8 +173,20 @@ class Pipeline:
         in_order = duplicates == "first"
         named = named or {}
         ordered: dict[str, Any] = {"row_order": row_order, "in_order": in_order}
-        judged = as_table(qrels, "qrels", qrels_columns, place=named.get("qrels"), **ordered)
-        returned = as_table(run, "run", run_columns, place=named.get("run"), **ordered)
+        kept = {f"segment_{place}": name for place, name in enumerate(segments)}
+        judged = as_table(qrels, "qrels", qrels_columns, place=named.get("qrels"), more=kept, **ordered)
+        runs = {
+            name: as_table(
+                *(one, "run", run_columns),
+                place=named.get(name or "run", name),
+                more=None if system is None else {SYSTEM: system},
+                **ordered,
+            )
+            for name, one in (run if isinstance(run, Mapping) else {"": run}).items()
+        }
+        for one in runs.values():
+            check_same_kind(judged, one)
+        returned = united(runs) if isinstance(run, Mapping) else runs[""]
         if in_order and judged.row_order is None and returned.row_order is None:
             none = "rows of these tables have no order" if row_order is None else f"neither table has {row_order!r}"
             msg = (
@@ -153,7 +194,6 @@ class Pipeline:
                 "with duplicates='max'"
             )
             raise ParamError(msg)
-        check_same_kind(judged, returned)
         return cls(judged, returned, labels, query_sets, known_profile, rel, plan, duplicates, nan_scores)
 
     @property
@@ -172,23 +212,28 @@ class Pipeline:
 
     def values(self) -> nw.LazyFrame[Any]:
         """Return one row per query, one column per measure, under the names that people know."""
-        names = [self.qrels.columns[0], *self.labels.values()]
-        again = next((name for name in names if names.count(name) > 1), None)
-        if again is not None:
-            msg = f"two columns would be called {again!r}; rename the query column, or the measure in the profile"
-            raise ParamError(msg)
         plain = self.plain_values()
-        shown = zip(plain.collect_schema().names(), names, strict=True)
+        shown = zip(plain.collect_schema().names(), self.names, strict=True)
         return plain.select(*[nw.col(short).alias(name) for short, name in shown])
 
+    @property
+    def names(self) -> list[str]:
+        """What the columns of the values are called."""
+        names = [*self.run.more.values(), self.qrels.columns[0], *self.qrels.more.values(), *self.labels.values()]
+        again = next((name for name in names if names.count(name) > 1), None)
+        if again is not None:
+            msg = f"two columns would be called {again!r}; rename the column, or the measure in the profile"
+            raise ParamError(msg)
+        return names
+
     def plain_values(self, **more: nw.Expr) -> nw.LazyFrame[Any]:
-        """Return the same under plain names, the query first; on request with further totals of the table."""
+        """Return the same under plain names, after system, query and segments; on request with further totals."""
         query_sets = set(self.query_sets.values())
         values = {
             f"value_{place}": _in_query_set(value, self.query_sets[measure], query_sets)
             for place, (measure, value) in enumerate(zip(self.labels, self.expressions, strict=True))
         }
-        return self._totals(query_sets).select(QUERY, **values, **more)
+        return self._totals(query_sets).select(*self.run.more, QUERY, *self.qrels.more, **values, **more)
 
     def _totals(self, query_sets: set[QuerySet]) -> nw.LazyFrame[Any]:
         """Join, order and sum: one row per query."""
@@ -200,7 +245,8 @@ class Pipeline:
             counted = self.facts.run_rows, self.facts.judged_queries - self.facts.missing
         single = without_duplicates(replace(self.run, rows=judged_part), self.duplicates)
         ranked = rank_run(single, self.plan.depth, counted)
-        totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"))
+        systems = systems_of(self.run.rows) if self.run.more else None
+        totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"), systems)
         return totals if query_sets == {"qrels"} else _with_query_sets(totals, returned, query_sets)
 
     def _of_judged_queries(self, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -222,7 +268,18 @@ class Pipeline:
         lowest = nw.when(score == LOWEST).then(_ABOVE_LOWEST).otherwise(score)
         return rows.with_columns(nw.when(is_nan_score(rows)).then(LOWEST).otherwise(lowest).alias(SCORE))
 
-    def ties(self, depth: int | None, *, whole_run: bool) -> tuple[int, int]:
+    def check_segments(self) -> None:
+        """Raise InputError for a query that has two values of a segment."""
+        for short, name in self.qrels.more.items():
+            ends = {"low": nw.col(short).min(), "high": nw.col(short).max()}
+            found = self.qrels.rows.group_by(QUERY).agg(**ends).filter(nw.col("low") != nw.col("high"))
+            for query, low, high in fetch(found.select(QUERY, "low", "high").sort(QUERY).head(1)):
+                msg = (
+                    f"qrels: query {query!r} has two values of {name!r}, {low!r} and {high!r}; a segment is of queries"
+                )
+                raise InputError(msg)
+
+    def ties(self, depth: int | None, *, whole_run: bool) -> dict[str | None, tuple[int, int]]:
         """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats."""
         rows = self._with_nan_placed("float64")
         if not whole_run:
@@ -264,14 +321,9 @@ def known_measures() -> list[str]:
 
 def _with_query_sets(totals: nw.LazyFrame[Any], run: nw.LazyFrame[Any], query_sets: set[QuerySet]) -> nw.LazyFrame[Any]:
     """Mark the queries of the qrels and of the run, and keep those that a mean runs over."""
-    in_run = queries_of(run).with_columns(returned=nw.lit(1))
-    sums = [name for name in totals.collect_schema().names() if name not in (QUERY, "judged")]
-    if "run" not in query_sets:
-        marked = totals.join(in_run, on=QUERY, how="left")
-    else:
-        marked = totals.join(in_run, on=QUERY, how="full")
-        other = next(name for name in marked.collect_schema().names() if name.startswith(QUERY) and name != QUERY)
-        marked = marked.with_columns(nw.coalesce(QUERY, other).alias(QUERY)).drop(other)
+    in_run, keys = lists_of(run).with_columns(returned=nw.lit(1)), list_keys(run)
+    sums = [name for name, kind in totals.collect_schema().items() if kind.is_numeric() and name != "judged"]
+    marked = full_join(totals, in_run, keys) if "run" in query_sets else totals.join(in_run, on=keys, how="left")
     marked = marked.with_columns(
         *[nw.col(name).fill_null(0.0) for name in sums],
         judged=nw.col("judged").fill_null(0),
@@ -288,11 +340,11 @@ def _in_query_set(value: nw.Expr, queries: QuerySet, query_sets: set[QuerySet]) 
     return nw.when({"qrels": judged, "run": returned, "both": judged & returned}[queries]).then(value)
 
 
-def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  (a table, and one of the same kind)
+def table_means(values: Any, *, by: str | Sequence[str] | None = None) -> Any:  # noqa: ANN401  (a table, and one of the same kind)
     """Return the means of columns of 64-bit floats, as :func:`evaluate_tables` makes them: one row, or one per group.
 
-    ``by`` is a column that you have joined to the values: a language, a turn, a day. Nulls do not count: a query that a
-    mean does not run over has no value.
+    ``by`` is a column of the values, or several: the system, a segment, or what you have joined to them. Nulls do not
+    count: a query that a mean does not run over has no value.
 
     >>> import polars
     >>> table_means(polars.DataFrame({"query_id": ["p", "q"], "P@1": [0.0, 1.0]})).rows()
@@ -302,20 +354,18 @@ def table_means(values: Any, *, by: str | None = None) -> Any:  # noqa: ANN401  
     eager = isinstance(frame, nw.DataFrame)
     lazy, names = with_plain_names(frame.lazy() if isinstance(frame, nw.DataFrame) else frame)
     schema = lazy.collect_schema()
-    measured = [plain for plain, name in names.items() if schema[plain] == nw.Float64 and name != by]
-    if by is not None and by not in names.values():
-        msg = f"no column {by!r} to group by; the table has {', '.join(names.values())}"
+    asked = [by] if isinstance(by, str) else list(by or ())
+    measured = [plain for plain, name in names.items() if schema[plain] == nw.Float64 and name not in asked]
+    absent = next((name for name in asked if name not in names.values()), None)
+    if absent is not None:
+        msg = f"no column {absent!r} to group by; the table has {', '.join(names.values())}"
         raise ParamError(msg)
     if not measured:
         msg = f"no column of 64-bit floats to take means of; the table has {', '.join(names.values())}"
         raise ParamError(msg)
     means = [nw.col(plain).mean() for plain in measured]
-    if by is None:
-        grouped = lazy.select(*means)
-        kept = measured
-    else:
-        group = next(plain for plain, name in names.items() if name == by)
-        grouped = lazy.group_by(group).agg(*means).sort(group)
-        kept = [group, *measured]
+    groups = [plain for by_name in asked for plain, name in names.items() if name == by_name]
+    grouped = lazy.group_by(*groups).agg(*means).sort(*groups) if groups else lazy.select(*means)
+    kept = [*groups, *measured]
     shown = grouped.select(*[nw.col(plain).alias(names[plain]) for plain in kept])
     return nw.to_native(shown.collect() if eager else shown)

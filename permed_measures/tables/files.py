@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 from ir_measures import Measure
@@ -12,18 +12,29 @@ from narwhals.exceptions import NarwhalsError
 
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Evaluation, with_advice
+from permed_measures.files.output import check_new_folder, whole_folder
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import canonical
 from permed_measures.ranking import order as in_order
-from permed_measures.signature import Digest
 from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.digests import table_digests
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
-from permed_measures.tables.inspection import TableFacts, check, inspect, some_queries
-from permed_measures.tables.ranking_table import GRADE, QUERY, queries_of
+from permed_measures.tables.inspection import TableFacts, check, inspect, some_lists, some_queries, systems_of
+from permed_measures.tables.ranking_table import GRADE, QUERY, SYSTEM, list_keys, lists_of, queries_of
 from permed_measures.tables.sessions import Session
+
+Written: TypeAlias = Callable[[nw.LazyFrame[Any], Mapping[str, str]], nw.LazyFrame[Any]]
+"""Writes values somewhere, given the names of their columns, and returns them, computed."""
+
+
+class Found(NamedTuple):
+    """What an engine found: an evaluation of every system, by name, or of None, the only one; segments of queries."""
+
+    systems: dict[str | None, Evaluation]
+    segments: dict[str, dict[str, str]]
+    """Of every segment that was asked for, the value of each query."""
 
 
 def evaluate_files(  # noqa: PLR0913  (all but four by name)
@@ -40,20 +51,94 @@ def evaluate_files(  # noqa: PLR0913  (all but four by name)
 
     ``named`` says where qrels and run came from, where they are paths no longer.
     """
-    given = {"qrels": qrels, "run": run}
-    named = {what: source if isinstance(source, str) else what for what, source in given.items()} | dict(named or {})
-    judged, returned = _table(session, qrels, "relevance"), _table(session, run, "score")
+    return evaluate_systems(session, qrels, run, measures, by_query=by_query, named=named, **options).systems[None]
+
+
+def evaluate_systems(  # noqa: PLR0913  (as above)
+    session: Session,
+    qrels: QrelsLike,
+    runs: Any,  # noqa: ANN401  (a run, or several by name)
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    several: bool = False,
+    by_query: bool = False,
+    write: str | None = None,
+    named: Mapping[str, str] | None = None,
+    **options: Any,  # noqa: ANN401  (those of evaluate_tables)
+) -> Found:
+    """Evaluate as :func:`evaluate_files` does, in one pass: ``several`` runs by name, or a run with a ``system``.
+
+    The values of all queries are also written into the folder ``write``, as parquet.
+    """
+    given = dict(runs) if several else {"run": runs}
+    sources = {**given, "qrels": qrels}
+    named = {what: source if isinstance(source, str) else what for what, source in sources.items()} | dict(named or {})
+    judged = _table(session, qrels, "relevance")
+    tables = {name: _table(session, run, "score") for name, run in given.items()}
+
+    if write is not None:
+        check_new_folder(write)
+
+    def written(frame: nw.LazyFrame[Any], shown: Mapping[str, str]) -> nw.LazyFrame[Any]:
+        values: nw.LazyFrame[Any] = nw.from_native(session.computed(nw.to_native(frame)))
+        named_values = values.select(*[nw.col(short).alias(name) for short, name in shown.items()])
+        with whole_folder(write or "") as folder:
+            session.write(nw.to_native(named_values), folder, options.get("system") or (SYSTEM if several else None))
+        return values
+
     with session.errors_named(*named.values(), also=(NarwhalsError,)):
-        pipeline = Pipeline.of(judged, returned, measures, named=named, **options)
-        depth = pipeline.plan.deepest_cutoff
-        whole_run = "run" in pipeline.query_sets.values()
-        facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
-        pipeline.facts = facts
-        check(facts, allowed=pipeline.allowed, named=named)
-        _check_grades(pipeline, named["qrels"])
-        ties = pipeline.ties(depth, whole_run=whole_run)
-        digests = table_digests(judged, pipeline.qrels, options.get("duplicates", "error"))
-        return _evaluation(pipeline, facts, ties, named["run"], digests, by_query=by_query)
+        return evaluations(
+            *(judged, tables if several else tables["run"], measures),
+            by_query=by_query,
+            named=named,
+            written=None if write is None else written,
+            **options,
+        )
+
+
+def evaluations(  # noqa: PLR0913  (as above)
+    judged: Any,  # noqa: ANN401  (a table of an engine)
+    returned: Any,  # noqa: ANN401  (a table, or several by name)
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    by_query: bool = True,
+    named: Mapping[str, str] | None = None,
+    written: Written | None = None,
+    **options: Any,  # noqa: ANN401  (those of evaluate_tables)
+) -> Found:
+    """Evaluate tables of an engine; what leaves it are means and notes, and where asked for a row per query."""
+    named = {"qrels": "qrels", "run": "run"} | dict(named or {})
+    pipeline = Pipeline.of(judged, returned, measures, named=named, **options)
+    depth = pipeline.plan.deepest_cutoff
+    whole_run = "run" in pipeline.query_sets.values()
+    facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
+    pipeline.facts = facts
+    check(facts, allowed=pipeline.allowed, named=named)
+    _check_grades(pipeline, named["qrels"])
+    pipeline.check_segments()
+    ties = pipeline.ties(depth, whole_run=whole_run)
+    digests = table_digests(judged, pipeline.qrels, options.get("duplicates", "error"))
+    reached, segments = _reached(pipeline, written, by_query=by_query)
+    notes = _notes(pipeline, facts, ties, {system: part.judged for system, part in reached.items()})
+    order = list(returned) if isinstance(returned, Mapping) else list(facts.by_system)
+    found: dict[str | None, Evaluation] = {}
+    for system in order:
+        if system not in reached or all(mean is None for mean in reached[system].means):
+            raise _nothing(facts, system, named.get(system or "run", str(system)))
+        found[system] = Evaluation(
+            means={
+                measure: float("nan") if mean is None else float(mean)
+                for measure, mean in zip(pipeline.labels, reached[system].means, strict=True)
+            },
+            labels=pipeline.labels,
+            notes=notes[system],
+            columns=reached[system].columns,
+            profile=pipeline.profile,
+            min_relevance=pipeline.rel,
+            order=pipeline.plan.order,
+            conditions=pipeline.plan.conditions(pipeline.query_sets, reached[system].counts, lambda: digests),
+        )
+    return Found(found, segments)
 
 
 def _check_grades(pipeline: Pipeline, place: str) -> None:
@@ -87,73 +172,97 @@ def _scored(source: Any) -> Mapping[str, Mapping[str, float]]:  # noqa: ANN401  
     return scored
 
 
-def _evaluation(  # noqa: PLR0913  (all that was found out)
-    pipeline: Pipeline,
-    facts: TableFacts,
-    ties: tuple[int, int],
-    run: str,
-    digests: Mapping[str, Digest],
-    *,
-    by_query: bool,
-) -> Evaluation:
-    table, depth = pipeline.table, pipeline.plan.deepest_cutoff
-    frame = pipeline.plain_values(hits=table.sum_hits(1, table.within(depth)))
-    query, *measured, hits = frame.collect_schema().names()
-    columns_by_query: dict[Measure, dict[str, float]] = {}
-    if by_query:
-        rows = fetch(frame.sort(query))
-        for place, measure in enumerate(pipeline.labels, 1):
-            columns_by_query[measure] = {row[0]: row[place] for row in rows if row[place] is not None}
-        means = [_mean(column.values()) for column in columns_by_query.values()]
-        counts = [len(column) for column in columns_by_query.values()]
-        judged = math.fsum(row[-1] for row in rows)
-    else:
-        counted = {f"n_{name}": nw.col(name).count() for name in measured}
-        mean = [nw.col(name).mean() for name in measured]
-        ((*found, judged),) = fetch(frame.select(*mean, **counted, judged_hits=nw.col(hits).sum()))
-        means, counts = found[: len(measured)], found[len(measured) :]
-    if all(mean is None for mean in means):
-        said = f"the qrels hold {facts.judged_queries:,} queries, {facts.missing:,} of them are not in the run"
-        msg = f"no query to evaluate: {said}, which holds {facts.only_run:,} others; are the query ids written alike?"
-        raise InputError(msg, path=run)
-    return Evaluation(
-        means={
-            measure: float("nan") if mean is None else float(mean)
-            for measure, mean in zip(pipeline.labels, means, strict=True)
-        },
-        labels=pipeline.labels,
-        notes=_basis(pipeline, facts, ties, int(judged or 0)).notes(),
-        columns=columns_by_query,
-        profile=pipeline.profile,
-        min_relevance=pipeline.rel,
-        order=pipeline.plan.order,
-        conditions=pipeline.plan.conditions(pipeline.query_sets, counts, lambda: digests),
-    )
+class _Reached(NamedTuple):
+    """What one system reached, measure by measure."""
+
+    means: list[float | None]
+    counts: list[int]
+    judged: int
+    """How many documents that measures can see are judged."""
+    columns: dict[Measure, dict[str, float]]
 
 
-def _basis(pipeline: Pipeline, facts: TableFacts, ties: tuple[int, int], judged: int) -> Basis:
+def _reached(
+    pipeline: Pipeline, written: Written | None, *, by_query: bool
+) -> tuple[dict[str | None, _Reached], dict[str, dict[str, str]]]:
+    """Compute the values, write them where asked for, and take means, or all of them, out of the engine."""
+    table, labels = pipeline.table, pipeline.labels
+    frame = pipeline.plain_values(hits=table.sum_hits(1, table.within(pipeline.plan.deepest_cutoff)))
+    if written is not None:
+        shown = zip(frame.collect_schema().names(), pipeline.names, strict=False)  # all but the last, which is ours
+        frame = written(frame, dict(shown))
+    systems, segments = list(pipeline.run.more), list(pipeline.qrels.more)
+    measured = [f"value_{place}" for place in range(len(labels))]
+    if not by_query:
+        asked = [nw.col(name).mean() for name in measured]
+        asked += [nw.col(name).count().alias(f"n_{name}") for name in measured]
+        asked.append(nw.col("hits").sum().alias("judged_hits"))
+        num, found = len(labels), {}
+        for row in fetch(frame.group_by(*systems).agg(*asked) if systems else frame.select(*asked)):
+            system, numbers = (row[0], row[1:]) if systems else (None, row)
+            found[system] = _Reached(list(numbers[:num]), list(numbers[num:-1]), int(numbers[-1] or 0), {})
+        return dict(sorted(found.items(), key=str)), {}
+    parts: dict[str | None, list[Any]] = {}
+    for row in fetch(frame.sort(*systems, QUERY)):
+        parts.setdefault(row[0] if systems else None, []).append(row[len(systems) :])
+    texts = {
+        name: {row[0]: row[place] for rows in parts.values() for row in rows if row[place] is not None}
+        for place, name in enumerate(pipeline.qrels.more.values(), 1)
+    }
+    return {system: _columns(rows, list(labels), 1 + len(segments)) for system, rows in parts.items()}, texts
+
+
+def _columns(rows: list[Any], measures: list[Measure], start: int) -> _Reached:
+    columns = {
+        measure: {row[0]: row[place] for row in rows if row[place] is not None}
+        for place, measure in enumerate(measures, start)
+    }
+    means = [_mean(column.values()) for column in columns.values()]
+    return _Reached(means, [len(column) for column in columns.values()], int(math.fsum(r[-1] for r in rows)), columns)
+
+
+def _nothing(facts: TableFacts, system: str | None, place: str) -> InputError:
+    counts = facts.by_system.get(system)
+    if counts is None:
+        return InputError("the run has no rows", path=place)
+    said = f"the qrels hold {counts['judged']:,} queries, {counts['missing']:,} of them are not in the run"
+    msg = f"no query to evaluate: {said}, which holds {counts['only_run']:,} others; are the query ids written alike?"
+    return InputError(msg, path=place)
+
+
+def _notes(
+    pipeline: Pipeline, facts: TableFacts, ties: Mapping[str | None, tuple[int, int]], judged: Mapping[str | None, int]
+) -> dict[str | None, list[str]]:
+    """Return what the values of each system rest on."""
     lowest = 1 if pipeline.rel is None else pipeline.rel
-    in_qrels, in_run = queries_of(pipeline.qrels.rows), queries_of(pipeline.run.rows)
+    in_qrels, in_run = queries_of(pipeline.qrels.rows), lists_of(pipeline.run.rows)
+    asked = in_qrels.join(systems_of(pipeline.run.rows), how="cross") if pipeline.run.more else in_qrels
+    only_run = some_lists(in_run.join(in_qrels, on=QUERY, how="anti")) if facts.only_run else {}
+    missing = some_lists(asked.join(in_run, on=list_keys(in_run), how="anti")) if facts.missing else {}
     best = pipeline.qrels.rows.group_by(QUERY).agg(nw.col(GRADE).max())
-    single, double = ties
-    return Basis(
-        only_run=some_queries(in_run.join(in_qrels, on=QUERY, how="anti")) if facts.only_run else Queries(0),
-        missing=some_queries(in_qrels.join(in_run, on=QUERY, how="anti")) if facts.missing else Queries(0),
-        nothing_relevant=some_queries(best.filter(nw.col(GRADE) < lowest)),
-        never_meet=facts.missing == facts.judged_queries,
-        lowest_relevant=lowest,
-        min_relevance=pipeline.rel,
-        query_sets=set(pipeline.query_sets.values()),
-        depth=pipeline.plan.deepest_cutoff,
-        returned=facts.looked_at,
-        judged=judged,
-        tied=single if pipeline.plan.order == "float32" else double,
-        nearly_tied=single - double,
-        order=pipeline.plan.order,
-        measures=list(pipeline.labels),
-        highest=_highest_grade(pipeline),
-        top_grade=None if pipeline.profile is None else pipeline.profile.top_grade,
-    )
+    nothing_relevant, highest = some_queries(best.filter(nw.col(GRADE) < lowest)), _highest_grade(pipeline)
+    notes = {}
+    for system, counts in facts.by_system.items():
+        single, double = ties.get(system, (0, 0))
+        notes[system] = Basis(
+            only_run=only_run.get(system, Queries(0)),
+            missing=missing.get(system, Queries(0)),
+            nothing_relevant=nothing_relevant,
+            never_meet=counts["missing"] == counts["judged"],
+            lowest_relevant=lowest,
+            min_relevance=pipeline.rel,
+            query_sets=set(pipeline.query_sets.values()),
+            depth=pipeline.plan.deepest_cutoff,
+            returned=counts["looked_at"],
+            judged=judged.get(system, 0),
+            tied=single if pipeline.plan.order == "float32" else double,
+            nearly_tied=single - double,
+            order=pipeline.plan.order,
+            measures=list(pipeline.labels),
+            highest=highest,
+            top_grade=None if pipeline.profile is None else pipeline.profile.top_grade,
+        ).notes()
+    return notes
 
 
 def _mean(values: Collection[float]) -> float | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import narwhals as nw
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.files.rows import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, SCORE_COLUMNS
+from permed_measures.files.rows import SMALLER, Duplicates, names_of
 from permed_measures.tables.engines import (
     can_be_joined,
     compare_bytes,
@@ -16,10 +17,8 @@ from permed_measures.tables.engines import (
     with_row_numbers,
     with_unknown_numbers,
 )
-from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, with_one
+from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, SYSTEM, list_keys, with_one
 
-Duplicates = Literal["error", "first", "max"]
-DUPLICATES: tuple[Duplicates, ...] = get_args(Duplicates)
 NanScores = Literal["error", "drop", "last"]
 NAN_SCORES: tuple[NanScores, ...] = get_args(NanScores)
 
@@ -31,7 +30,7 @@ _FLOAT32_NOTHING = 2.0**-150
 LOWEST = nw.lit(float("inf")) * -1.0
 """Ibis writes minus infinity as infinity for DataFusion."""
 
-_KINDS = {"qrels": ("relevance", GRADE_COLUMNS, GRADE), "run": ("score", SCORE_COLUMNS, SCORE)}
+_KINDS = {"qrels": ("relevance", GRADE), "run": ("score", SCORE)}
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,13 @@ class InputTable:
     eager: bool
     columns: tuple[str, str, str]
     row_order: str | None = None
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What the further columns are called in the table: the system, and segments of queries."""
 
     @property
     def value(self) -> str:
         """The name of the column that holds the number."""
-        return _KINDS[self.what][2]
+        return _KINDS[self.what][1]
 
 
 def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave out)
@@ -60,11 +61,14 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
     place: str | None = None,
     row_order: str | None = None,
     in_order: bool = False,
+    more: Mapping[str, str] | None = None,
 ) -> InputTable:
     """Recognise a table and its columns.
 
-    ``place`` is what messages call it; ``in_order`` asks for an order of its rows where no column gives one.
+    ``place`` is what messages call it; ``in_order`` asks for an order of its rows where no column gives one; ``more``
+    are further columns to keep as texts, what they are called here and there.
     """
+    more = more or {}
     place = place or what
     try:
         frame = nw.from_native(native)
@@ -84,6 +88,7 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
     query, doc, value = _picked(schema, what, columns, place)
     is_empty = isinstance(frame, nw.DataFrame) and frame.is_empty()
     _check_columns(schema, what, (query, doc, value), place, of_any_type=is_empty)
+    _check_more(schema, more, place)
     if row_order not in schema:
         row_order = None
     lazy, plain_names = with_plain_names(lazy)
@@ -97,14 +102,35 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
     kept = [
         nw.col(plain[query]).cast(nw.String).alias(QUERY),
         nw.col(plain[doc]).cast(nw.String).alias(DOC),
-        number.alias(_KINDS[what][2]),
+        number.alias(_KINDS[what][1]),
     ]
+    kept += [nw.col(plain[name]).cast(nw.String).alias(short) for short, name in more.items()]
     if row_order is not None:
         kept.append(nw.col(plain[row_order]).alias("row_order"))
     rows, unknown = (
-        compare_bytes(frame.select(*kept), QUERY, DOC) for frame in (lazy, with_unknown_numbers(lazy, plain[value]))
+        compare_bytes(frame.select(*kept), QUERY, DOC, *more)
+        for frame in (lazy, with_unknown_numbers(lazy, plain[value]))
     )
-    return InputTable(what, rows, unknown, eager, (query, doc, value), row_order)
+    return InputTable(what, rows, unknown, eager, (query, doc, value), row_order, more)
+
+
+def _check_more(schema: Mapping[str, Any], more: Mapping[str, str], place: str) -> None:
+    absent = next((name for name in more.values() if name not in schema), None)
+    if absent is not None:
+        msg = f"{place}: the table has no column {absent!r}; it has {', '.join(schema)}"
+        raise ParamError(msg)
+
+
+def united(runs: Mapping[str, InputTable]) -> InputTable:
+    """Return the runs of several systems as one table, each row with the name of its system."""
+
+    def together(frames: Iterable[nw.LazyFrame[Any]]) -> nw.LazyFrame[Any]:
+        named = zip(runs, frames, strict=True)
+        return nw.concat([frame.with_columns(nw.lit(name).alias(SYSTEM)) for name, frame in named])
+
+    tables = list(runs.values())
+    rows, unknown = together(table.rows for table in tables), together(table.unknown_rows for table in tables)
+    return replace(tables[0], rows=rows, unknown_rows=unknown, more={SYSTEM: SYSTEM})
 
 
 def _check_columns(
@@ -127,14 +153,11 @@ def _check_columns(
 
 
 def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None, place: str) -> tuple[str, str, str]:
-    wanted = (QUERY_COLUMNS, DOC_COLUMNS, _KINDS[what][1])
-    if columns is not None:
-        if len(columns) != len(wanted):
-            msg = f"{what}_columns={columns!r} is not allowed; give three names: query, document, {_KINDS[what][0]}"
-            raise ParamError(msg)
-        wanted = tuple((name,) for name in columns)  # type: ignore[assignment]  # as long, checked above
+    if columns is not None and columns[-1].startswith(SMALLER):
+        msg = f"{place}: {columns[-1]!r} is not for tables: add a column of the negative distances, and name that one"
+        raise ParamError(msg)
     picked = []
-    for names in wanted:
+    for names in names_of(list(schema), what, columns):
         name = next((name for name in names if name in schema), None)
         if name is None:
             also = f" (nor {', '.join(names[1:])})" if names[1:] else ""
@@ -168,11 +191,13 @@ def without_duplicates(table: InputTable, duplicates: Duplicates) -> nw.LazyFram
     """Keep one row per query and document: the highest number, or the first row."""
     if duplicates == "error":
         return table.rows
+    keys = [*list_keys(table.rows), DOC]
     if duplicates == "max":
-        return table.rows.group_by(QUERY, DOC).agg(nw.col(table.value).max())
+        segments = [nw.col(name).max() for name in table.more if name != SYSTEM]
+        return table.rows.group_by(*keys).agg(nw.col(table.value).max(), *segments)
     if table.row_order is None:  # the check has seen that there are none here
         return table.rows
-    place = nw.col(ONE).cum_count().over(QUERY, DOC, order_by=["row_order", table.value])
+    place = nw.col(ONE).cum_count().over(*keys, order_by=["row_order", table.value])
     return with_one(table.rows).with_columns(place=place).filter(nw.col("place") == 1).drop("place", ONE)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -16,7 +16,17 @@ from permed_measures.notes import NAMED, Queries
 from permed_measures.numbers import canonical
 from permed_measures.tables.engines import HASH, fetch, highest_scores, with_hashes
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, in_32_bits, is_nan_score
-from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, queries_of, with_one
+from permed_measures.tables.ranking_table import (
+    DOC,
+    GRADE,
+    ONE,
+    QUERY,
+    SCORE,
+    SYSTEM,
+    list_keys,
+    queries_of,
+    with_one,
+)
 
 _NAMED = 3
 _ADVICE = {
@@ -54,6 +64,8 @@ class TableFacts:
     looked_at: int
     """Documents that measures can see: of the queries that means run over, down to the depth that was named."""
     faults: tuple[Fault, ...]
+    by_system: Mapping[str | None, Mapping[str, int]] = field(default_factory=dict)
+    """Judged queries, those missing or only there, and documents looked at: of every system, or of None."""
 
     @property
     def notes(self) -> list[str]:
@@ -116,21 +128,22 @@ def inspect(
     """
     judged_queries = queries_of(qrels.rows)
     seen = ~nw.col("returned" if whole_run else "judged").is_null()
+    keys = list_keys(run.rows)
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
-    lists = (run.rows if kept is None else kept).group_by(QUERY).agg(returned=nw.len())
+    if len(keys) > 1:
+        nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
+    lists = (run.rows if kept is None else kept).group_by(*keys).agg(returned=nw.len())
     lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col("returned")).otherwise(0))
-    both = _one_row(
-        judged_queries.with_columns(judged=nw.lit(1))
-        .join(lists, on=QUERY, how="full")
-        .with_columns(looked_at=nw.when(seen).then(_at_most(nw.col("returned"), depth)))
-        .select(
-            nw.col("looked_at").sum(),
-            nw.col("nameless").sum(),
-            judged=nw.col("judged").sum(),
-            missing=nw.when(nw.col("returned").is_null()).then(1).otherwise(0).sum(),
-            only_run=nw.when(nw.col("judged").is_null()).then(1).otherwise(0).sum(),
-        )
+    asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
+    by_system = _by_system(
+        full_join(asked.with_columns(judged=nw.lit(1)), lists, keys).with_columns(
+            looked_at=nw.when(seen).then(_at_most(nw.col("returned"), depth)),
+            missing=nw.when(nw.col("returned").is_null()).then(1).otherwise(0),
+            only_run=nw.when(nw.col("judged").is_null()).then(1).otherwise(0),
+        ),
+        ("looked_at", "nameless", "judged", "missing", "only_run"),
     )
+    both = {name: sum(counts[name] for counts in by_system.values()) for name in next(iter(by_system.values()))}
     judged_run = run.unknown_rows
     if both["only_run"]:
         judged_run = judged_run.join(judged_queries, on=QUERY, how="semi")
@@ -149,32 +162,70 @@ def inspect(
         nan_scores=in_run["NaN scores"],
         looked_at=both["looked_at"],
         faults=tuple(faults),
+        by_system=by_system,
     )
 
 
-def count_ties(rows: nw.LazyFrame[Any], depth: int | None) -> tuple[int, int]:
+def full_join(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
+    """Join and keep the rows of both; keys that only the right side has are there, too."""
+    joined = left.join(right, on=keys, how="full", suffix="_of_right")
+    others = [f"{key}_of_right" for key in keys]
+    return joined.with_columns(*[nw.coalesce(key, f"{key}_of_right").alias(key) for key in keys]).drop(*others)
+
+
+def systems_of(run: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the name of every system once."""
+    return run.group_by(SYSTEM).agg(nw.len().alias(ONE)).select(SYSTEM)
+
+
+def _by_system(rows: nw.LazyFrame[Any], columns: Collection[str]) -> dict[str | None, dict[str, int]]:
+    """Sum columns up for every system; for None where there is but one run."""
+    sums = [nw.col(name).sum() for name in columns]
+    if SYSTEM not in rows.collect_schema().names():
+        return {None: _one_row(rows.select(*sums))}
+    found = fetch(rows.group_by(SYSTEM).agg(*sums).select(SYSTEM, *columns))
+    return {
+        system: dict(zip(columns, (int(n or 0) for n in counts), strict=True))
+        for system, *counts in sorted(found, key=str)
+    }
+
+
+def count_ties(rows: nw.LazyFrame[Any], depth: int | None) -> dict[str | None, tuple[int, int]]:
     """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats.
 
-    ``rows`` holds 64-bit scores, and no NaN.
+    ``rows`` holds 64-bit scores, and no NaN. The counts are of every system, or of None.
     """
-    top = rows.select(QUERY, SCORE) if depth is None else highest_scores(rows, depth + 1)
+    keys = list_keys(rows)
+    top = rows.select(*keys, SCORE) if depth is None else highest_scores(rows, depth + 1)
     ranked = with_one(top).with_columns(
-        place=nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=SCORE),
-        above=nw.col(SCORE).shift(-1).over(QUERY, order_by=SCORE),
-        below=nw.col(SCORE).shift(1).over(QUERY, order_by=SCORE),
+        place=nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=SCORE),
+        above=nw.col(SCORE).shift(-1).over(*keys, order_by=SCORE),
+        below=nw.col(SCORE).shift(1).over(*keys, order_by=SCORE),
     )
     if depth is not None:
         ranked = ranked.filter(nw.col("place") <= depth)
     names = (SCORE, "above", "below")
     score, above, below = map(nw.col, names)
     score32, above32, below32 = (in_32_bits(ranked, name) for name in names)
-    counts = _one_row(
-        ranked.with_columns(
-            single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
-            double=nw.when((score == above) | (score == below)).then(1).otherwise(0),
-        ).select(nw.col("single", "double").sum())
+    tied = ranked.with_columns(
+        single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
+        double=nw.when((score == above) | (score == below)).then(1).otherwise(0),
     )
-    return counts["single"], counts["double"]
+    found = _by_system(tied, ("single", "double"))
+    return {system: (counts["single"], counts["double"]) for system, counts in found.items()}
+
+
+def some_lists(lists: nw.LazyFrame[Any]) -> dict[str | None, Queries]:
+    """Count the lists of every system, or of None, and name the first queries by id."""
+    if list_keys(lists) == [QUERY]:
+        return {None: some_queries(lists)}
+    numbers = _by_system(with_one(lists), (ONE,))
+    place = nw.col(ONE).cum_count().over(SYSTEM, order_by=QUERY)
+    first = with_one(lists).with_columns(place=place).filter(nw.col("place") <= NAMED).select(SYSTEM, QUERY)
+    named: dict[str, list[str]] = {}
+    for system, query in sorted(fetch(first)):
+        named.setdefault(system, []).append(query)
+    return {system: Queries(counts[ONE], tuple(named[system or ""])) for system, counts in numbers.items()}
 
 
 def some_queries(rows: nw.LazyFrame[Any]) -> Queries:
@@ -190,7 +241,9 @@ def _at_most(length: nw.Expr, depth: int | None) -> nw.Expr:
 
 def _conditions(table: InputTable) -> dict[str, nw.Expr]:
     value = nw.col(table.value)
-    empty = nw.col(QUERY).is_null() | nw.col(DOC).is_null() | (nw.col(QUERY) == "") | (nw.col(DOC) == "")
+    empty = nw.col(DOC).is_null() | (nw.col(DOC) == "")
+    for key in list_keys(table.rows):
+        empty = empty | nw.col(key).is_null() | (nw.col(key) == "")
     nan = (
         {"NaN scores": is_nan_score(table.rows)}
         if table.what == "run"
@@ -210,7 +263,7 @@ def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
     if hashed is not None:
         counts = _one_row(hashed.select(nw.col(ONE).count(), *faulty, docs=nw.col(HASH).n_unique()))
     if not counts or counts["docs"] < counts[ONE]:  # two rows of one hash may differ: look at them as they are
-        pairs = flagged.group_by(QUERY, DOC).agg(nw.len().alias(ONE), *faulty)
+        pairs = flagged.group_by(*list_keys(flagged), DOC).agg(nw.len().alias(ONE), *faulty)
         counts = _one_row(pairs.select(nw.col(ONE, *flags).sum(), docs=nw.col(ONE).count()))
     found = {name: counts[flag] for flag, name in flags.items()}
     return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
@@ -227,12 +280,14 @@ def _flagged(rows: nw.LazyFrame[Any], table: InputTable) -> tuple[nw.LazyFrame[A
 def faulty_rows(table: InputTable) -> nw.LazyFrame[Any]:
     """Return the pairs of query and document that have faults, and which: a table that should be empty."""
     flagged, flags = _flagged(table.unknown_rows, table)
-    pairs = flagged.group_by(QUERY, DOC).agg(nw.len().alias(ONE), *[nw.col(flag).count() for flag in flags])
+    pairs = flagged.group_by(*list_keys(flagged), DOC).agg(
+        nw.len().alias(ONE), *[nw.col(flag).count() for flag in flags]
+    )
     wrong = nw.col(ONE) > 1
     for flag in flags:
         wrong |= nw.col(flag) > 0
     shown = [nw.col(flag).alias(name.replace(" ", "_").lower()) for flag, name in flags.items()]
-    return pairs.filter(wrong).select(QUERY, DOC, nw.col(ONE).alias("copies"), *shown)
+    return pairs.filter(wrong).select(*list_keys(flagged), DOC, nw.col(ONE).alias("copies"), *shown)
 
 
 def _one_row(frame: nw.LazyFrame[Any]) -> dict[str, int]:
@@ -246,14 +301,16 @@ def _faults(table: InputTable, rows: nw.LazyFrame[Any], counts: dict[str, int]) 
         if counts[name]:
             faults.append(_fault(table, name, counts[name], rows.filter(condition)))
     if counts["duplicates"]:
-        twice = rows.group_by(QUERY, DOC).agg(copies=nw.len()).filter(nw.col("copies") > 1)
+        twice = rows.group_by(*list_keys(rows), DOC).agg(copies=nw.len()).filter(nw.col("copies") > 1)
         faults.append(_fault(table, "duplicates", counts["duplicates"], twice))
     return faults
 
 
 def _fault(table: InputTable, name: str, count: int, rows: nw.LazyFrame[Any]) -> Fault:
-    some = fetch(rows.select(QUERY, DOC).sort(QUERY, DOC).head(_NAMED))
-    shown = "; ".join(f"query {query!r}, document {doc!r}" for query, doc in some)
+    keys = [*list_keys(rows), DOC]
+    some = fetch(rows.select(*keys).sort(*keys).head(_NAMED))
+    words = {SYSTEM: "system", QUERY: "query", DOC: "document"}
+    shown = "; ".join(", ".join(f"{words[key]} {id_!r}" for key, id_ in zip(keys, row, strict=True)) for row in some)
     more = "; …" if count > _NAMED else ""
     return Fault(table.what, name, count, f"{count:,} {name} ({shown}{more}); {_ADVICE[name]}")
 

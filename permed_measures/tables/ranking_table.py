@@ -16,12 +16,15 @@ import narwhals as nw
 from permed_measures.measures.ndcg import LARGEST, SMALLEST
 
 QUERY, DOC, GRADE, SCORE, RANK, ONE = "query", "doc", "grade", "score", "rank", "one"
+SYSTEM = "system"
+"""The column that says whose list a row is of, where a run holds those of several systems."""
 
 
 class RankingTable:
     """Judged documents with their ranks, and what measures want to know of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_system: bool = False) -> None:
+        self._lists = {"judged": [QUERY], "hits": [SYSTEM, QUERY] if by_system else [QUERY]}
         self._columns: dict[str, dict[str, nw.Expr]] = {"judged": {}, "hits": {}}
         self._windows: dict[str, dict[str, nw.Expr]] = {"judged": {}, "hits": {}}
         self._terms: dict[str, dict[str, nw.Expr]] = {"judged": {}, "hits": {}}
@@ -46,13 +49,13 @@ class RankingTable:
 
     def found(self, relevant: nw.Expr) -> nw.Expr:
         """How many hits are relevant down to this one, itself included."""
-        return self._window("hits", _number(relevant).cum_sum().over(QUERY, order_by=RANK))
+        return self._window("hits", _number(relevant).cum_sum().over(*self._lists["hits"], order_by=RANK))
 
     def place(self, worth: nw.Expr, *, among: str = "judged") -> nw.Expr:
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
         column = self._named(self._columns[among], among, worth)
         # reversed, the count starts at the greatest worth; documents of equal worth may be in any order
-        return self._window(among, nw.col(ONE).cum_count(reverse=True).over(QUERY, order_by=column))
+        return self._window(among, nw.col(ONE).cum_count(reverse=True).over(*self._lists[among], order_by=column))
 
     def count_judged(self, condition: nw.Expr) -> nw.Expr:
         """How many judged documents of the query meet a condition, as a column beside each of them."""
@@ -61,7 +64,7 @@ class RankingTable:
     def highest(self, worth: nw.Expr, *, among: str = "judged") -> nw.Expr:
         """Return the highest worth of a document of the query."""
         column = self._named(self._columns[among], among, worth)
-        return self._window(among, nw.col(column).max().over(QUERY))
+        return self._window(among, nw.col(column).max().over(*self._lists[among]))
 
     def sum_hits(self, value: nw.Expr | int, where: nw.Expr) -> nw.Expr:
         """Sum a value over the returned documents for which a condition holds; 0 when there are none."""
@@ -143,17 +146,28 @@ class RankingTable:
         """Add what expressions want to know of judged documents to their rows."""
         return self._with_columns(with_one(judged), "judged")
 
-    def totals(self, judged: nw.LazyFrame[Any], hits: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        """Return one row per query of the judged rows, with all sums; ``hits`` are the judged rows with ranks."""
+    def keep(self, *columns: str) -> None:
+        """Have columns of the judged rows that are one text for each query beside the sums."""
+        self._totals["judged"].update({column: nw.col(column).max() for column in columns})
+
+    def totals(
+        self, judged: nw.LazyFrame[Any], hits: nw.LazyFrame[Any], systems: nw.LazyFrame[Any] | None = None
+    ) -> nw.LazyFrame[Any]:
+        """Return one row per query of the judged rows, with all sums; ``hits`` are the judged rows with ranks.
+
+        With several ``systems``, one row per query and system: what is summed over judged rows is the same for all.
+        """
         if self._terms["judged"]:
             judged = judged.with_columns(**self._terms["judged"])
         per_query = judged.group_by(QUERY).agg(**self._totals["judged"], judged=nw.len())
-        found = self._totals["hits"]
+        if systems is not None:
+            per_query = per_query.join(systems, how="cross")
+        found, lists = self._totals["hits"], self._lists["hits"]
         if not found:
             return per_query
-        per_list = self._with_columns(hits, "hits").with_columns(**self._terms["hits"]).group_by(QUERY).agg(**found)
+        per_list = self._with_columns(hits, "hits").with_columns(**self._terms["hits"]).group_by(*lists).agg(**found)
         zero_where_missing = [nw.col(name).cast(nw.Float64).fill_null(0.0) for name in found]
-        return per_query.join(per_list, on=QUERY, how="left").with_columns(*zero_where_missing)
+        return per_query.join(per_list, on=lists, how="left").with_columns(*zero_where_missing)
 
     def _with_columns(self, rows: nw.LazyFrame[Any], kind: str) -> nw.LazyFrame[Any]:
         for added in (self._columns[kind], self._windows[kind]):
@@ -165,6 +179,17 @@ class RankingTable:
 def queries_of(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Return every query once; by grouping, which all engines do well."""
     return rows.group_by(QUERY).agg(nw.len().alias(ONE)).select(QUERY)
+
+
+def list_keys(rows: nw.LazyFrame[Any]) -> list[str]:
+    """Return the columns that tell lists apart: the query, before it the system where there are several."""
+    return [SYSTEM, QUERY] if SYSTEM in rows.collect_schema().names() else [QUERY]
+
+
+def lists_of(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return every list once, by its keys."""
+    keys = list_keys(rows)
+    return rows.group_by(*keys).agg(nw.len().alias(ONE)).select(*keys)
 
 
 def with_one(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

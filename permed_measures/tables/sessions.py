@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 from permed_measures.errors import HostError, InputError, ParamError, check_choice, require
@@ -69,7 +70,7 @@ class Session(ABC):
         for file in self._files:
             try:
                 fetch(nw.from_native(self._read(Dataset(file, [file], []))).lazy().select(nw.all().n_unique()))
-            except self.errors as error:
+            except self.errors as error:  # noqa: PERF203  (each file may be the one)
                 if "Out of Memory" not in str(error):
                     return file, error
         return None
@@ -81,6 +82,14 @@ class Session(ABC):
     @abstractmethod
     def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a table of the engine)
         """Return what was read from another format as a table."""
+
+    @abstractmethod
+    def computed(self, table: Any) -> Any:  # noqa: ANN401  (a table of the engine, as the other)
+        """Compute a table now, so that it can be read more than once; as long as the session is open."""
+
+    @abstractmethod
+    def write(self, table: Any, folder: Path, by: str | None) -> None:  # noqa: ANN401  (a table of the engine)
+        """Write a table as parquet into a new folder, with a folder for each value of the column ``by``."""
 
     @contextmanager
     def errors_named(self, *paths: str, also: tuple[type[Exception], ...] = ()) -> Iterator[None]:
@@ -116,18 +125,11 @@ def _columns(grid: Grid) -> list[list[Any]]:
 
 
 def _by_types(files: list[str], types: Callable[[str], Mapping[str, Any]]) -> list[list[str]]:
-    """Return the files in groups whose common columns have the same types."""
-    alike: list[tuple[dict[str, Any], list[str]]] = []
+    """Return the files in groups that have the same columns of the same types."""
+    alike: dict[frozenset[tuple[str, Any]], list[str]] = {}
     for file in files if len(files) > 1 else ():
-        own = dict(types(file))
-        for known, group in alike:
-            if all(known.get(name, kind) == kind for name, kind in own.items()):
-                known.update(own)
-                group.append(file)
-                break
-        else:
-            alike.append((own, [file]))
-    return [group for _, group in alike] or [files]
+        alike.setdefault(frozenset(types(file).items()), []).append(file)
+    return list(alike.values()) or [files]
 
 
 class _DuckDB(Session):
@@ -164,6 +166,17 @@ class _DuckDB(Session):
         self.native.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {unnested}", _columns(grid))
         return self.native.table(name)
 
+    def computed(self, table: Any) -> Any:  # noqa: ANN401  (DuckDB's)
+        table.create("computed_values")
+        return self.native.table("computed_values")
+
+    def write(self, table: Any, folder: Path, by: str | None) -> None:  # noqa: ANN401  (DuckDB's)
+        if by is None:
+            folder.mkdir()
+            table.write_parquet(str(folder / "part-0.parquet"))
+        else:
+            table.write_parquet(str(folder), partition_by=[by])
+
 
 class _Polars(Session):
     name = "polars"
@@ -185,6 +198,14 @@ class _Polars(Session):
         names = ("query_id", "doc_id", value)
         schema = dict(zip(names, (text, text, number), strict=True))
         return self.native.LazyFrame(dict(zip(names, _columns(grid), strict=True)), schema=schema)
+
+    def computed(self, table: Any) -> Any:  # noqa: ANN401  (LazyFrames)
+        return table.collect().lazy()
+
+    def write(self, table: Any, folder: Path, by: str | None) -> None:  # noqa: ANN401  (a LazyFrame)
+        folder.mkdir()
+        into = folder / "part-0.parquet" if by is None else folder
+        table.collect().write_parquet(into, partition_by=None if by is None else [by])
 
 
 class _Spark(Session):
@@ -208,6 +229,17 @@ class _Spark(Session):
     def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a DataFrame)
         rows = list(zip(*_columns(grid), strict=True))
         return self.native.createDataFrame(rows, f"query_id string, doc_id string, {value} double")
+
+    def computed(self, table: Any) -> Any:  # noqa: ANN401  (DataFrames)
+        return table.persist()
+
+    def write(self, table: Any, folder: Path, by: str | None) -> None:  # noqa: ANN401  (a DataFrame)
+        writer = table.write if by is None else table.write.partitionBy(by)
+        writer.parquet(str(folder))
+        rows, there = table.count(), self.native.read.parquet(str(folder)).count()
+        if rows != there:  # workers write on their own machines unless the folder is on all of them
+            msg = f"{there:,} of {rows:,} rows are there; with several machines a folder must be one that all share"
+            raise InputError(msg, path=folder)
 
 
 def opened(

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from permed_measures.comparison import check_options
-from permed_measures.comparison.groups import Groups, grouped
 from permed_measures.comparison.systems import is_repeated
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, choose
+from permed_measures.evaluate.groups import Groups, grouped
 from permed_measures.profiles import known_keys, read_toml
 from permed_measures.render.result import FORMATS
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison, Table, p_imp
+from permed_measures.comparison.repeats import apart
 from permed_measures.inference import EXACT_UNITS, POWER, Interval
 from permed_measures.measures.definitions import definition
 from permed_measures.render.words import NONE, counted, number, p_is, p_value, percent, queries, signed
@@ -95,16 +96,8 @@ def repeats(comparison: Comparison) -> list[str]:
     """Say of each system that has several runs how far they are apart."""
     lines = []
     for name in comparison.names:
-        spreads = {m: found for (run, m), found in comparison.whole.spreads.items() if run == name}
-        said = [
-            f"{comparison.labels[m]} from {number(found.low)} to {number(found.high)} (standard deviation "
-            f"{number(found.deviation)})"
-            for m, found in spreads.items()
-        ]
-        if said:
-            runs = next(iter(spreads.values())).runs
-            few = "; how far runs are apart is hardly known from two" if runs == 2 else ""  # noqa: PLR2004  (by simulation)
-            lines.append(f"{name}: the mean of {runs} runs, {', '.join(said)}; its intervals allow for that{few}")
+        found = {comparison.labels[m]: spread for (run, m), spread in comparison.whole.spreads.items() if run == name}
+        lines += [apart(name, found)] if found else []
     return lines
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from permed_measures.comparison.groups import NO_GROUP, Groups, conversation, group_label, grouped, is_table
 from permed_measures.errors import InputError
+from permed_measures.evaluate.groups import NO_GROUP, Groups, conversation, group_label, grouped, is_table
 from permed_measures.inference import FEWEST_CLUSTERS
 from permed_measures.render.words import counted, queries
 

@@ -8,7 +8,7 @@ from typing import Any
 from ir_measures import Measure
 
 from permed_measures.errors import ParamError
-from permed_measures.explanation.conventions import FAMILIES, Convention, base_of, thresholds_of
+from permed_measures.evaluate.conventions import FAMILIES, Convention, base_of, thresholds_of
 from permed_measures.measures import DEFINED, STANDARD, declared, parse
 from permed_measures.measures.base import RankingMeasure, Reading
 

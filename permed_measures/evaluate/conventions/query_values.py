@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from permed_measures.explanation import ties
-from permed_measures.explanation.conventions import Convention
-from permed_measures.explanation.orders import JudgedRun, Order, spread, stretches
+from permed_measures.evaluate.conventions import Convention, ties
+from permed_measures.evaluate.conventions.orders import JudgedRun, Order, spread, stretches
 from permed_measures.measures.ndcg import SMALLEST
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.orders import Floats, Ints
+    from permed_measures.evaluate.conventions.orders import Floats, Ints
 
 P = ParamSpec("P")
 T = TypeVar("T")

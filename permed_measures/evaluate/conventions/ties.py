@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.orders import Floats
+    from permed_measures.evaluate.conventions.orders import Floats
 
 MOST_SELECTIONS = 20_000
 """Where more selections than this would have to be counted for one query, its value is not given."""

@@ -117,7 +117,7 @@ class Family:
 
 
 _DATA: dict[str, dict[str, Any]] = json.loads(
-    (files("permed_measures.explanation") / "conventions.json").read_text(encoding="utf-8")
+    (files("permed_measures.evaluate.conventions") / "conventions.json").read_text(encoding="utf-8")
 )
 AXES: dict[str, Axis] = {
     name: Axis(**{**axis, "choices": {choice: Choice(words, cost) for choice, cost, words in axis["choices"]}})

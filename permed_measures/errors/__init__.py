@@ -45,8 +45,8 @@ class HostError(RuntimeError):
     """A framework we plug into, or an optional package, is absent or not of a shape we know."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return " Did you mean …?" with the nearest known words, or all of them when none is near."""
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return " Did you mean …?" with the nearest known words; when none is near, ``otherwise``, or all of them."""
     import difflib  # noqa: PLC0415  (only for messages)
 
     words = sorted(set(known))
@@ -56,7 +56,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         near = [by_folded[w] for w in difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)]
     if near:
         return f" Did you mean {' or '.join(near)}?"
-    return f" Known: {', '.join(words)}."
+    return f" {otherwise}" if otherwise else f" Known: {', '.join(words)}."
 
 
 def require(module: str, *, extra: str) -> Any:  # noqa: ANN401  (a module of any shape)
