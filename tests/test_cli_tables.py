@@ -410,8 +410,8 @@ def test_a_damaged_file_among_many_is_named(files, capsys, engine, damage):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_what_was_spilled_is_removed_when_the_process_is_told_to_end(tmp_path, sent):
     (tmp_path / "spill").mkdir()
-    rows = "SELECT 'q' || i % 40000 AS query_id, 'document ' || hash(i) AS doc_id, hash(i, 1) / 1e9 AS score FROM range(4000000) t(i)"
-    duckdb.sql(rows).write_parquet(str(tmp_path / "run.parquet"))
+    columns = "'q' || i % 40000 AS query_id, 'document ' || hash(i) AS doc_id, hash(i, 1) / 1e9 AS score"
+    duckdb.sql(f"SELECT {columns} FROM range(4000000) t(i)").write_parquet(str(tmp_path / "run.parquet"))  # noqa: S608  (ours)
     table_of({"q1": {"d": 1}}, "relevance").write_parquet(tmp_path / "qrels.parquet")
     command = [
         sys.executable,

@@ -64,13 +64,14 @@ class Session(ABC):
     def _damaged(self) -> tuple[str, BaseException] | None:
         """Return the first file that cannot be read to its end by itself, and what is raised over it."""
         import narwhals as nw  # noqa: PLC0415  (slow to import, for those who evaluate nothing here)
+        from narwhals.exceptions import NarwhalsError  # noqa: PLC0415  (as above)
 
         from permed_measures.tables.engines import fetch  # noqa: PLC0415  (as above)
 
         for file in self._files:
             try:
                 fetch(nw.from_native(self._read(Dataset(file, [file], []))).lazy().select(nw.all().n_unique()))
-            except self.errors as error:  # noqa: PERF203  (each file may be the one)
+            except (*self.errors, NarwhalsError) as error:  # noqa: PERF203  (each file may be the one)
                 if "Out of Memory" not in str(error):
                     return file, error
         return None
