@@ -52,9 +52,10 @@ def test_the_default_is_the_permed_profile_with_its_definitions_below(tool):
     code, out, err = tool("eval", "qrels.txt", "bm25.run")
     lines = out.splitlines()
     assert code == 0
-    assert lines[0].split() == ["run", "NDCG@10", "MAP@10", "P@1"]
-    assert lines[2].split()[0] == "bm25"
-    assert lines[2].split()[2:] == [f"{(GWAP_Q1 + GWAP_Q2) / 3:.4f}", f"{1 / 3:.4f}"]
+    assert lines[:2] == ["3 queries", ""]
+    assert lines[2].split() == ["run", "NDCG@10", "MAP@10", "P@1"]
+    assert lines[4].split()[0] == "bm25"
+    assert lines[4].split()[2:] == [f"{(GWAP_Q1 + GWAP_Q2) / 3:.4f}", f"{1 / 3:.4f}"]
     assert "MAP@10 = GWAP@10: Average precision in which a relevant document counts by its grade" in lines
     assert "note: 1 query missing from the run, counted as 0 ('q3')" in err
 
@@ -62,12 +63,17 @@ def test_the_default_is_the_permed_profile_with_its_definitions_below(tool):
 def test_one_row_per_run_in_every_format(tool):
     arguments = ("eval", "qrels.txt", "bm25.run", "best.run", "-m", "P@1 GWAP@10", "-m", "coverage_1")
     _, out, _ = tool(*arguments)
-    assert [line.split() for line in out.splitlines()][2:] == [
+    assert [line.split() for line in out.splitlines()][4:] == [
         ["bm25", f"{1 / 3:.4f}", f"{(GWAP_Q1 + GWAP_Q2) / 3:.4f}", f"{1 / 3:.4f}"],
         ["best", "1.0000", f"{(1 / 4 + 0.5 + 0.5) / 3:.4f}", "1.0000"],
     ]
     _, out, _ = tool(*arguments, "--format", "markdown")
-    assert out.splitlines()[:2] == ["| run | P@1 | GWAP@10 | Coverage@1 |", "| --- | ---: | ---: | ---: |"]
+    assert out.splitlines()[:4] == [
+        "**3 queries**",
+        "",
+        "| run | P@1 | GWAP@10 | Coverage@1 |",
+        "| --- | ---: | ---: | ---: |",
+    ]
     _, out, _ = tool(*arguments, "--format", "latex")
     assert r"bm25 & 0.3333 &" in out
     _, out, _ = tool(*arguments, "--format", "csv")
@@ -160,7 +166,7 @@ def test_published_figures_of_trec_covid(tool, shared):
     runs = [str(covid / f"{name}.run.gz") for name in ("irc_entrez", "irc_pubmed")]
     code, out, _ = tool("eval", str(covid / "qrels.txt"), *runs, "-m", "AP nDCG@10 P@5 Bpref")
     assert code == 0
-    assert [line.split() for line in out.splitlines()][2:] == [
+    assert [line.split() for line in out.splitlines()][4:] == [
         ["irc_entrez", "0.0988", "0.2533", "0.3667", "0.3054"],
         ["irc_pubmed", "0.1080", "0.2538", "0.4067", "0.3025"],
     ]
@@ -177,7 +183,7 @@ def test_trec_evals_own_output_through_the_tool(tool, shared):
     _, out, _ = tool(
         "eval", str(folder / "qrels.test"), str(folder / "results.test"), *arguments, "-q", "--queries", "both"
     )
-    head, _, *rows = [line.split() for line in out.splitlines()]
+    _, _, head, _, *rows = [line.split() for line in out.splitlines()]
     assert len(head) == len(names) + 1
     for query_id, *values in rows:
         assert values == [expected[name, query_id] for name in names]
@@ -186,7 +192,7 @@ def test_trec_evals_own_output_through_the_tool(tool, shared):
 def test_a_file_is_written_whole_or_not_at_all(tool, folder, monkeypatch):
     code, out, _ = tool("eval", "qrels.txt", "bm25.run", "-o", "table.md")
     assert (code, out) == (0, "")
-    assert Path("table.md").read_text().startswith("| run | NDCG@10 |")
+    assert Path("table.md").read_text().startswith("**3 queries**\n\n| run | NDCG@10 |")
     monkeypatch.setattr(os, "fdopen", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     code, _, err = tool("eval", "qrels.txt", "best.run", "-o", "table.md")
     assert (code, "interrupted" in err) == (130, True)
@@ -306,9 +312,11 @@ def test_names_in_markdown_stand_as_they_are(tool):
     Path("a|b_<i>_[c].run").write_text(RUN)
     _, out, _ = tool("eval", "qrels.txt", "a|b_<i>_[c].run", "--profile", "llm-judged", "--format", "markdown")
     lines = out.splitlines()
-    assert lines[0].startswith(r"| run | precision@5 | ")
-    assert r" | average\_precision | " in lines[0]
-    assert lines[2].startswith(r"| a\|b\_\<i>\_\[c\] | ")
+    assert lines[0] == "**2 to 3 queries**"
+    assert lines[2].startswith(r"| run | precision@5 | ")
+    assert r" | average\_precision | " in lines[2]
+    assert "- 2 queries: coverage@5, coverage@10" in lines
+    assert lines[4].startswith(r"| a\|b\_\<i>\_\[c\] | ")
     assert any(line.startswith(r"- average\_precision = AP: ") for line in lines)
 
 

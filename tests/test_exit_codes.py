@@ -237,7 +237,7 @@ def test_the_streams_of_a_caller_stay_open_and_as_they_were(tool, tmp_path, monk
         assert stream.errors == "strict"
         gc.collect()
         stream.write("still open\n")
-    assert (tmp_path / "out.txt").read_text().splitlines()[2:] == ["a    1.0000", "still open"]
+    assert (tmp_path / "out.txt").read_text().splitlines()[4:] == ["a    1.0000", "still open"]
 
 
 UNBUFFERED = {**ENVIRONMENT, "PYTHONUNBUFFERED": "1"}

@@ -123,7 +123,7 @@ def test_latex_escapes_bolds_and_marks(result, nasty):
     shown = result.render("latex")
     assert shown.count(r"\toprule") == shown.count(r"\bottomrule") == 4
     assert r"\textbf{" in shown
-    assert "$^{*}$" in shown
+    assert r"\textsuperscript{*}" in shown
     assert "P-imp@10" in shown
     escaped = nasty.render("latex")
     assert r"\& \% \$ \# \_ \{ \} \textasciitilde{} \textasciicircum{} \textbackslash{}" in escaped

@@ -7,12 +7,14 @@ import csv
 import inspect
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import permed_measures
 from permed_measures import compare, corrected, evaluate, experiment, explain, gate, plan, verify
+from permed_measures.evaluate.report import Evaluations
 from permed_measures.judges import agreement
 from permed_measures.render.result import FORMATS, Result
 from permed_measures.verification.references import REFERENCES
@@ -22,6 +24,7 @@ pytest.importorskip("scipy", reason="the paired t-test needs it")
 QRELS = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(30)}
 RUN = {query_id: {"b": 3.0, "a": 2.0, f"x{n}": 1.0} for n, query_id in enumerate(QRELS)}
 OTHER = {query_id: {"c": 3.0, "b": 2.0} for query_id in QRELS}
+RUNS = {"run": RUN, "other": OTHER}
 MEASURES = "P@1 P@2 P@3 P@4 P@5 P@6 P@7 P@8 P@9 P@10 RR AP nDCG GWAP R@1 R@2 R@3 Rprec Bpref"
 FEW = {name: REFERENCES[name] for name in ("by_hand", "pytrec_eval")}
 SAMPLES = [
@@ -83,6 +86,9 @@ def _power():
 
 RESULTS = {
     "Evaluation": lambda: evaluate(QRELS, RUN, MEASURES),
+    "Evaluations": lambda: Evaluations(
+        {"run": evaluate(QRELS, RUN, "P@1 RR"), "other": evaluate(QRELS, OTHER, "P@1 RR")}
+    ),
     "Plan": lambda: plan(sd=0.2, difference=0.02),
     "Comparison": lambda: compare(QRELS, RUN, {"other": OTHER}, "P@1 RR AP nDCG R@2"),
     "Experiment": _experiment,
@@ -129,7 +135,8 @@ def test_the_formats_have_one_word_each(results, name):
     assert heads == list(result.as_table().heads)
     assert rows
     assert {len(row) for row in rows} == {len(heads)}
-    assert len(result.render("jsonl").splitlines()) == len(rows)
+    values = 2 if name == "Evaluations" else 1  # one line for each value of its row
+    assert len(result.render("jsonl").splitlines()) == len(rows) * values
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -150,8 +157,25 @@ def test_a_glance_is_short(results, name):
     assert repr(result).splitlines()[0] == str(result).splitlines()[0]
     shown = result._repr_html_()
     assert "<table" in shown
-    for foreign in ("<style", "<script", "<!DOCTYPE", "<svg"):  # a notebook has its own
+    for foreign in ("<script", "<!DOCTYPE", "http://", "https://"):  # what a notebook does not run, or has
         assert foreign not in shown
+    assert re.search(r"<style>\.permed-measures \{", shown)
+    assert shown.count("<style") == 1
+
+
+def test_a_notebook_shows_plots(results):
+    for name in ("Evaluation", "Comparison", "Experiment", "Corrected", "Explanation"):
+        assert "<svg" in results[name]._repr_html_(), name
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_trackers_take_the_flat_form(results, name):
+    flat = results[name].to_dict(flat=True)
+    assert flat
+    for key, value in flat.items():
+        assert re.fullmatch(r"[A-Za-z0-9_./ -]+", key), key  # MLflow's rule, mlflow/utils/validation.py
+        assert isinstance(value, (int, float)), key
+        assert not isinstance(value, bool), key
 
 
 def test_long_ones_are_cut(results):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from dataclasses import fields
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from permed_measures.errors import ParamError
+from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import formats, parquet
+from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.files.rows import DUPLICATES
 from permed_measures.files.source import Source
 from permed_measures.profiles import PROFILES, QUERY_SETS
 from permed_measures.ranking import ORDERS, TIES
+from permed_measures.render.layout import Layout
 from permed_measures.render.result import FORMATS as REPORTS
-from permed_measures.render.result import Format
+from permed_measures.render.result import PLOTS, Format, Result
 from permed_measures.tables.datasets import is_parquet
 
 PARQUET = parquet.NAME
@@ -86,6 +90,23 @@ ties_option = click.option(
 )
 
 
+describe_option = click.option(
+    "--describe", metavar="FILE", help="Descriptions of runs: name, tab, text on each line, or JSON."
+)
+
+
+def descriptions_of(path: str | None, names: Sequence[str]) -> dict[str, str]:
+    """Read the descriptions of these runs; one file may serve several tables."""
+    if path is None:
+        return {}
+    known = read_pairs(path)
+    described = {name: text for name, text in known.items() if name in names}
+    if not described:
+        msg = f"{path}: none of the runs {', '.join(names)} is described there, but {', '.join(known)}"
+        raise ParamError(msg)
+    return described
+
+
 class _Report(click.Choice[str]):
     """The format of a report; a text was once called a table."""
 
@@ -98,6 +119,67 @@ report_options = together(
     click.option("--format", "form", type=_Report(REPORTS), help=f"[default: {REPORTS[0]}, or by FILE's suffix]"),
     click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it."),
 )
+
+_ASKED = "permed_measures.shown"
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:  # noqa: ANN401  (whatever an option holds)
+    ctx.meta.setdefault(_ASKED, {})[param.name] = value
+
+
+def _headings(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> None:
+    for given in value:
+        if not given.partition("=")[0] or "=" not in given:
+            raise click.BadParameter(f"{given!r}: give a heading and what it is to be, such as run=method", ctx, param)
+    _remember(ctx, param, dict(given.split("=", 1) for given in value))
+
+
+def _figure(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from permed_measures.render.figure import checked_suffix  # noqa: PLC0415  (seldom)
+
+        checked_suffix(value)
+    _remember(ctx, param, value)
+
+
+_shown = partial(click.option, expose_value=False, callback=_remember)
+layout_options = together(
+    _shown("-p", "--places", type=click.IntRange(0, 17), help="Decimals.  [default: 4]"),
+    _shown("--percent", is_flag=True, help="Values of measures from 0 to 1 in percent."),
+    _shown("--heading", "headings", multiple=True, metavar="OLD=NEW", callback=_headings, help="Another heading."),
+    _shown("--caption", default="", metavar="TEXT", help="The title of the first table."),
+    _shown("--label", default="", metavar="NAME", help="Of the first table, for LaTeX."),
+    _shown("--html", metavar="FILE", help="Also write one self-contained page."),
+)
+figure_options = together(
+    _shown("--figure", metavar="FILE.svg|pdf|png", callback=_figure, help="Also write a plot, a file of its own."),
+    _shown("--plot", type=click.Choice(PLOTS), default=PLOTS[0], show_default=True, help="What the figure shows."),
+    _shown(
+        "--columns", type=click.Choice(["1", "2"]), default="1", show_default=True, help="A paper's, for its width."
+    ),
+)
+
+
+def is_asked(*names: str) -> bool:
+    """Whether one of these options is given."""
+    asked = click.get_current_context().meta.get(_ASKED, {})
+    return any(asked.get(name) is not None for name in names)
+
+
+def show(result: Result, form: Format, output: str | None, **options: bool) -> None:
+    """Write or print a result as the options of layout and figure say; nothing is written where one cannot be made."""
+    asked = click.get_current_context().meta.get(_ASKED, {})
+    layout = Layout(**{field.name: asked[field.name] for field in fields(Layout)})
+    shown = result.render(form, layout=layout, **options)
+    files: dict[str, str | bytes] = {}
+    if asked["html"] is not None:
+        files[asked["html"]] = result.render("html", layout=layout)
+    if asked.get("figure") is not None:
+        files[asked["figure"]] = result.figure(asked["plot"], columns=int(asked["columns"])).content(asked["figure"])
+    for path, content in files.items():
+        write_whole(path, content)
+    write_or_print(output, shown)
+
 
 _SUFFIXES = {"text": ".txt", "markdown": ".md", "latex": ".tex"}
 """Where the suffix of an output file is not the name of its format."""

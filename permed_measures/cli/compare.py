@@ -9,20 +9,24 @@ from typing import Any
 import click
 
 from permed_measures.cli._formats import (
+    describe_option,
+    descriptions_of,
+    figure_options,
     form_for,
     format_options,
+    layout_options,
     order_option,
     qrels_in,
     report_options,
     run_in,
+    show,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
 from permed_measures.comparison.saved import systems_of
 from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation
-from permed_measures.evaluate.groups import Groups, read_pairs
-from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.evaluate.groups import Groups
 from permed_measures.files.values import is_saved
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
@@ -37,7 +41,7 @@ from permed_measures.render.result import Format
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
 @click.option("--profile", metavar="NAME|FILE.toml", help="A named set of measures.  [default: permed]")
 @click.option("--name", "names", multiple=True, help="The name of the baseline, of the first run, … in the tables.")
-@click.option("--describe", metavar="FILE", help="Descriptions of runs: name, tab, text on each line, or JSON.")
+@describe_option
 @click.option("--group", "groups", metavar="turn|conversation|REGEX|FILE", help="Break the table down by query.")
 @click.option("--cluster", metavar="conversation|REGEX|FILE", help="What is independent, where queries are not.")
 @click.option(
@@ -68,12 +72,13 @@ from permed_measures.render.result import Format
 @format_options
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--signatures", is_flag=True, help="Below the means, the conditions of each number in one line.")
-@click.option("--html", metavar="FILE", help="Also write one self-contained page.")
 @click.option(
     "--human", metavar="FILE", help="People's grades of a random sample: the difference, corrected for the judge."
 )
 @click.option("--map", "mapping", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
 @click.option("--save", metavar="FILE", help="Also save the values of all queries: compare takes the file as runs.")
+@layout_options
+@figure_options
 @report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -100,7 +105,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form: Format | None,
     brief: bool,
     signatures: bool,
-    html: str | None,
     human: str | None,
     mapping: str | None,
     save: str | None,
@@ -129,6 +133,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --group turn --format csv -o by_turn.csv
       permed-measures compare qrels.jsonl no_long.jsonl no_sequential.jsonl no_working.jsonl \
           --describe descriptions.tsv --brief --format markdown
+      permed-measures compare qrels.txt a.run b.run --brief --caption 'Main results' --label tab:main -o table.tex
+      permed-measures compare qrels.txt a.run b.run --figure differences.pdf --plot differences
     """
     form = form_for(output, form)
     judged = None if is_saved(paths[0]) else paths[0]
@@ -155,9 +161,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
             cluster=cluster,
             alpha=alpha,
         )
-        if html is not None:
-            write_whole(html, found.to_html())
-        write_or_print(output, found.render(form))
+        show(found, form, output)
         return
     with progress("reading") as step:
         comparison = compare(
@@ -180,15 +184,12 @@ def command(  # noqa: PLR0913  (one parameter per option)
             alpha=alpha,
             p_imp_cutoff=p_imp_cutoff,
             baseline_name=first,
-            descriptions=None if describe is None else _descriptions(describe, list(systems)),
+            descriptions=descriptions_of(describe, list(systems)),
             progress=step,
         )
     if save is not None:
         comparison.save(save)
-    report = comparison.render(form, brief=brief, signatures=signatures)
-    if html is not None:
-        write_whole(html, comparison.to_html())
-    write_or_print(output, report)
+    show(comparison, form, output, brief=brief, signatures=signatures)
 
 
 def _is_known(system: Any) -> bool:  # noqa: ANN401  (a System)
@@ -228,11 +229,3 @@ def _systems(
     if again is not None:
         raise ParamError(f"two runs are called {again!r}; give each a name with --name, the baseline's first")
     return {name: system for name, (*_, system) in zip(chosen, found, strict=True)}, clusters
-
-
-def _descriptions(path: str, names: Sequence[str]) -> dict[str, str]:
-    """Read the descriptions of these runs; one file may serve several tables."""
-    described = {name: text for name, text in read_pairs(path).items() if name in names}
-    if not described:
-        raise ParamError(f"{path}: none of the runs {', '.join(names)} is described there")
-    return described

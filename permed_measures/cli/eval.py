@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,21 +14,19 @@ from permed_measures import tables
 from permed_measures.cli import _formats
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, save_all
+from permed_measures.evaluate.report import Evaluations
 from permed_measures.files import parquet
-from permed_measures.files.output import print_note, write_or_print
+from permed_measures.files.output import print_note
 from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS, is_smaller_better
 from permed_measures.files.source import Source, unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import Order, Ties
-from permed_measures.render.document import Table, Value, of_table
 from permed_measures.render.progress import progress
-from permed_measures.render.records import as_json
-from permed_measures.render.result import Format, written
+from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import ENGINES, Session, opened
 
-_ALL = "all"
 _OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns")
 """What an engine takes, and the readers of files too."""
 _LONG_WORK = 32 << 20
@@ -41,12 +38,14 @@ _LONG_WORK = 32 << 20
 @click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]")
 @_formats.measures_options
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
-@click.option("-p", "--places", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals.")
+@click.option("--interval", is_flag=True, help="With the 95% interval of each mean.")
+@click.option("--cluster", metavar="conversation|REGEX|FILE", help="For intervals: queries that are one unit.")
+@click.option("--name", "names", multiple=True, help="The name of the first run, of the second, … in the table.")
+@_formats.describe_option
 @click.option(
     "--human", metavar="FILE", help="People's grades of a random sample of queries: correct the judge's means."
 )
 @click.option("--map", "mapping", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
-@click.option("--cluster", metavar="conversation|REGEX|FILE", help="With --human: queries that are one unit.")
 @click.option("--save", metavar="FILE", help="Also save the values of all queries; compare takes the file as runs.")
 @click.option("--signatures", is_flag=True, help="Below the table, the conditions of each number in one line.")
 @_formats.relevance_option
@@ -63,6 +62,8 @@ _LONG_WORK = 32 << 20
 @click.option("--system", metavar="COLUMN", help="With an engine: RUN has several systems, told apart by this column.")
 @click.option("--write", metavar="FOLDER", help="With an engine: also write the values of all queries, as parquet.")
 @click.option("--segment", "segments", multiple=True, metavar="COLUMN", help="Of the QRELS, to be beside these values.")
+@_formats.layout_options
+@_formats.figure_options
 @_formats.report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -72,7 +73,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     profile: str | None,
     by_query: bool,
     form: Format | None,
-    places: int,
+    interval: bool,
+    names: Sequence[str],
+    describe: str | None,
     human: str | None,
     mapping: str | None,
     cluster: str | None,
@@ -100,7 +103,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.txt bm25.run -m 'GWAP(max_rel=3)@10 nDCG@10' -m P_5
       permed-measures eval truth.jsonl reranked.jsonl --profile permed-binary
       permed-measures eval judged.csv run.json --profile llm-judged --min-relevance 6 --format json
-      permed-measures eval qrels.txt *.run.gz --format latex -o table.tex
+      permed-measures eval qrels.txt *.run.gz --interval --html report.html
+      permed-measures eval qrels.txt a.run b.run --name BM25 --heading run=System --percent -o table.tex
+      permed-measures eval qrels.txt a.run b.run -m 'nDCG@1 nDCG@5 nDCG@10' --figure k.pdf --plot cutoffs
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
       permed-measures eval qrels.txt bm25.run -m nDCG@10 --save baseline.values
       permed-measures eval qrels.txt bm25.run --ties expected
@@ -112,21 +117,19 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     if not measures and profile is None:
         profile = "permed"
-    shown_by_query, by_query = by_query, by_query or save is not None
+    needs_interval = interval or _formats.is_asked("html", "figure")
+    shown_by_query, by_query = by_query, by_query or save is not None or needs_interval
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-    if _is_corrected(
-        human,
-        mapping,
-        cluster,
-        (*runs[1:], shown_by_query, save, signatures, engine, ties != "trec", *of_engine.values()),
-    ):
+    others: tuple[Any, ...] = (*names, describe, shown_by_query, save, signatures, engine, ties != "trec")
+    others = (*runs[1:], *others, *of_engine.values())
+    if _is_corrected(human, mapping, None if needs_interval else cluster, others):
         from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
 
         judge, sample = _formats.qrels_in(qrels, qrels_format), cast("str", human)
         run, asked = _formats.run_in(runs[0], run_format), list(measures) or None
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
-        write_or_print(output, means.render(form))
+        _formats.show(means, form, output)
         return
     said = _formats.said()
     engine = _engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
@@ -134,33 +137,44 @@ def command(  # noqa: PLR0913  (one parameter per option)
     judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
+    named = _named(runs, names)
     with ExitStack() as opening:
         step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
             session = opening.enter_context(opened(engine, **limits))
             options |= {"by_query": by_query, **{name: value for name, value in {**of_engine, **said}.items() if value}}
-            found = _in_engine(session, (qrels, judged), runs, run_format, list(measures) or None, **options)
-        for name, path in _named(runs).items() if engine is None else ():
+            found = _in_engine(session, (qrels, judged), named, run_format, list(measures) or None, **options)
+        for name, path in named.items() if engine is None else ():
             run = _formats.run_in(path, run_format)
             found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
     if save is not None:
         save_all(save, found)
-    shown = _rendered(found, form, by_query=shown_by_query, places=places, signatures=signatures)
-    write_or_print(output, shown)
-    for name, evaluation in found.items():
-        for note in evaluation.notes:
-            print_note(f"note: {note}" if len(found) == 1 else f"note: {name}: {note}")
+    described = _formats.descriptions_of(describe, list(found))
+    shown = Evaluations(found, described, shown_by_query, signatures, interval, cluster)
+    _formats.show(shown, form, output)
+    for note in _notes(shown):
+        print_note(f"note: {note}")
+
+
+def _notes(shown: Evaluations) -> Iterator[str]:
+    yield from shown.unit_notes if shown.interval else ()
+    for name, evaluation in shown.runs.items():
+        yield from evaluation.notes if len(shown.runs) == 1 else (f"{name}: {note}" for note in evaluation.notes)
 
 
 def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, others: Sequence[Any]) -> bool:
     """Whether means are corrected by people's sample; then there is one run, and no other option."""
-    if human is None and (mapping or cluster):
-        msg = f"--{'map' if mapping else 'cluster'} is for means that are corrected: give --human FILE, or leave it out"
+    if human is None and mapping:
+        msg = "--map is for means that are corrected: give --human FILE, or leave it out"
+        raise ParamError(msg)
+    if human is None and cluster is not None:
+        msg = "--cluster is for intervals and corrected means: add --interval, --html, --figure or --human"
         raise ParamError(msg)
     if human is not None and any(others):
-        msg = "--human takes one run, and no --by-query, --save, --signatures, --ties or option of engines"
+        no = "--name, --describe, --by-query, --save, --signatures, --ties or option of engines"
+        msg = f"--human takes one run, and no {no}"
         raise ParamError(msg)
     return human is not None
 
@@ -168,14 +182,14 @@ def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, o
 def _in_engine(
     session: Session,
     qrels: tuple[str, Any],
-    runs: Sequence[str],
+    named: Mapping[str, str],
     run_format: str | None,
     measures: list[str] | None,
     **options: Any,  # noqa: ANN401  (those of evaluate_systems)
 ) -> dict[str, Evaluation]:
     """Evaluate all runs in one pass; ``qrels`` are their path, and what was read from it."""
     path, judged = qrels
-    named = _named(runs)
+    runs = list(named.values())
     several = len(runs) > 1
     if "system" in options and several:
         msg = "--system takes one RUN, which may be a folder or a pattern; several RUNs are systems themselves"
@@ -220,83 +234,23 @@ def _is_dataset(path: str) -> bool:
     return bool(named and named.difference(parquet.column_names(Source(path))))
 
 
-def _named(paths: Sequence[str]) -> dict[str, str]:
-    """Name runs by their files; by their whole paths where that is not enough, or by number where nothing is."""
+def _named(paths: Sequence[str], given: Sequence[str] = ()) -> dict[str, str]:
+    """Name runs as given, else by their files; by their whole paths where that is not enough, or by number."""
+    if len(given) > len(paths) or len(set(given)) < len(given):
+        raise ParamError(f"--name {', '.join(given)}: give each of the {len(paths)} runs one name, none twice")
     for names in (
         [path if "://" in path or _is_pattern(path) else Path(unpacked_name(path)).stem for path in paths],
         paths,
         [f"{n}: {path}" for n, path in enumerate(paths, 1)],
     ):
-        if len(set(names)) == len(paths):
+        chosen = [*given, *names[len(given) :]]
+        if len(set(chosen)) == len(paths):
             break
-    return dict(zip(names, paths, strict=True))
+    return dict(zip(chosen, paths, strict=True))
 
 
 def _is_pattern(path: str) -> bool:
     return "*" in path and not Path(path).exists()
-
-
-def _rendered(found: dict[str, Evaluation], form: Format, *, by_query: bool, places: int, signatures: bool) -> str:
-    if form == "json":
-        whole: Any = {name: evaluation.to_dict(by_query=by_query) for name, evaluation in found.items()}
-        whole = {"runs": whole} if len(found) > 1 else next(iter(whole.values()))
-        return as_json(whole, allow_nan=True) + "\n"
-    table = _long(found, by_query=by_query) if form == "jsonl" else _wide(found, by_query=by_query, places=places)
-    if signatures and form != "jsonl":
-        table = replace(table, below=[*table.below, *_signatures(found)])
-    return written(of_table(table), form)
-
-
-def _wide(found: dict[str, Evaluation], *, by_query: bool, places: int) -> Table:
-    """Lay out one column per measure."""
-    first = next(iter(found.values()))
-    heads = [*(["run"] if len(found) > 1 or not by_query else []), *(["query"] if by_query else [])]
-    rows: list[list[Value]] = []
-    for name, evaluation in found.items():
-        start = [name] if "run" in heads else []
-        if by_query:
-            query_ids = dict.fromkeys(query_id for column in evaluation.columns.values() for query_id in column)
-            # a measure whose mean runs over other queries has no value for some of them
-            rows += [
-                [*start, query_id, *(column.get(query_id) for column in evaluation.columns.values())]
-                for query_id in query_ids
-            ]
-        rows.append([*start, *([_ALL] if by_query else []), *evaluation.means.values()])
-    return Table([*heads, *first.labels.values()], rows, below=_definitions(first), places=places, left=len(heads))
-
-
-def _long(found: dict[str, Evaluation], *, by_query: bool) -> Table:
-    """Lay out one line per value."""
-    rows: list[list[Value]] = []
-    for name, evaluation in found.items():
-        values = evaluation.values if by_query else []
-        rows += [
-            [name, query_id, evaluation.labels[measure], str(measure), value] for query_id, measure, value in values
-        ]
-        rows += [[name, _ALL, evaluation.labels[m], str(m), mean] for m, mean in evaluation.means.items()]
-    heads = ["run", "query_id", "name", "measure", "value"]
-    leave_out = [place for place, wanted in enumerate((len(found) > 1, by_query)) if not wanted]
-    kept = [place for place in range(len(heads)) if place not in leave_out]
-    return Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
-
-
-def _signatures(found: dict[str, Evaluation]) -> list[str]:
-    """Return every signature once, with the runs that it is of where they differ."""
-    runs: dict[str, list[str]] = {}
-    for name, evaluation in found.items():
-        for signature in evaluation.signatures.values():
-            runs.setdefault(str(signature), []).append(name)
-    return [text if len(names) == len(found) else f"{', '.join(names)}: {text}" for text, names in runs.items()]
-
-
-def _definitions(evaluation: Evaluation) -> list[str]:
-    """Return the meaning of each name that is not the measure's own."""
-    renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
-    if not renamed:
-        return []
-    from permed_measures.measures.definitions import definition  # noqa: PLC0415  (only where names need words)
-
-    return [f"{label} = {measure}: {definition(measure)}" for label, measure in renamed]
 
 
 def _files(run: str) -> list[str]:

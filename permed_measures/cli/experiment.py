@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from permed_measures.cli._formats import form_for, report_options
+from permed_measures.cli._formats import form_for, layout_options, report_options, show
 from permed_measures.comparison.experiment import run_plan
 from permed_measures.comparison.experiment.plan import read_plan
 from permed_measures.files.output import write_or_print, write_whole
@@ -16,11 +16,9 @@ from permed_measures.render.result import FORMATS, Format
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--check", is_flag=True, help="Only check the file, and that everything it names is there.")
 @click.option("--save", metavar="FOLDER", help="Also save the values of all queries, a file per data set.")
-@click.option("--html", metavar="FILE", help="Also write one self-contained page.")
+@layout_options
 @report_options
-def command(  # noqa: PLR0913  (one parameter per option)
-    *, file: str, check: bool, save: str | None, html: str | None, form: Format | None, output: str | None
-) -> None:
+def command(*, file: str, check: bool, save: str | None, form: Format | None, output: str | None) -> None:
     r"""Evaluate the systems of FILE on its data sets, and compare them: set by set, and over all sets.
 
     Everything is checked first, and all that is missing is listed at once. Runs are evaluated on all cores.
@@ -63,6 +61,4 @@ def command(  # noqa: PLR0913  (one parameter per option)
     for folder in (plan.output.get("values"), save):
         if folder is not None:
             found.save(folder)
-    if html is not None:
-        write_whole(html, found.to_html())
-    write_or_print(output, found.render(form))
+    show(found, form, output)

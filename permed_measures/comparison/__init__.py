@@ -35,13 +35,15 @@ from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import Step
-from permed_measures.render.result import Format, Result, written
+from permed_measures.render.result import Format, Result, flat_name, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document
     from permed_measures.render.document import Table as Rows
+    from permed_measures.render.figure import Panel
+    from permed_measures.render.layout import Layout
 
 __all__ = [
     "CORRECTIONS",
@@ -147,7 +149,7 @@ class Comparison(Result):
         found, _ = load(path)
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         from permed_measures.comparison.report.records import as_dict  # noqa: PLC0415  (for those who read it)
 
@@ -171,11 +173,38 @@ class Comparison(Result):
 
         return page(self)
 
-    def render(self, form: Format = "text", *, brief: bool = False, signatures: bool = False) -> str:
+    def notebook(self) -> Document:
+        """Return what a notebook shows: means, verdicts and plots; the rest is folded."""
+        from permed_measures.comparison.report.page import notebook  # noqa: PLC0415  (as above)
+
+        return notebook(self)
+
+    def panels(self, plot: str) -> Sequence[Panel]:
+        """Return the parts of one of the plots 'means', 'differences', 'wins' and 'cutoffs'."""
+        from permed_measures.comparison.report.plots import panels  # noqa: PLC0415  (as above)
+
+        return panels(self, plot)
+
+    def flat(self) -> dict[str, float]:
+        """Return the means by run and measure, and the change, its interval and p-value."""
+        found: dict[str, float | None] = {}
+        for (run, measure), mean in self.whole.means.items():
+            name = f"{flat_name(run)}/{flat_name(self.labels[measure])}"
+            found[name] = mean.value
+            change = self.whole.changes.get((run, measure))
+            if change is not None:
+                low, high = change.interval or (None, None)
+                ends = {"": change.difference, "_low": low, "_high": high, "_p": change.p_adjusted}
+                found |= {f"{name}_difference{end}": value for end, value in ends.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def render(
+        self, form: Format = "text", *, brief: bool = False, signatures: bool = False, layout: Layout | None = None
+    ) -> str:
         """Return the report in one of the formats; ``brief`` and ``signatures`` are for text, markdown and LaTeX."""
         if (brief or signatures) and form in ("text", "markdown", "latex"):
-            return written(self.document(brief=brief, signatures=signatures), form)
-        return super().render(form)
+            return written(self.document(brief=brief, signatures=signatures), form, layout=layout)
+        return super().render(form, layout=layout)
 
 
 def compare(  # noqa: PLR0913  (the options of a comparison, all but three with defaults)

@@ -67,7 +67,7 @@ class Plan(Result):
         units = inference.units_needed(prospect.deviation, self.difference, self.alpha, self.comparisons)
         return math.ceil(prospect.design * units)
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {
             "difference": self.difference,

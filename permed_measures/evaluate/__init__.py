@@ -14,8 +14,9 @@ from permed_measures.delegate import MAX_GRADE, deepest, delegate
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate.choice import choose, distinct, with_rel
 from permed_measures.evaluate.columns import Column, Ids
-from permed_measures.evaluate.evaluation import Evaluation, aggregate, is_mean, save_all
+from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
+from permed_measures.evaluate.spans import is_mean
 from permed_measures.evaluate.tied import check_ties, with_ties
 from permed_measures.files.rows import Duplicates
 from permed_measures.inputs import (

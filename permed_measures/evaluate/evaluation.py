@@ -9,27 +9,27 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import ir_measures
 from ir_measures import Measure, Metric
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.evaluate.clusters import clusters
+from permed_measures.evaluate.groups import Groups
+from permed_measures.evaluate.spans import is_mean, span_of
+from permed_measures.inference import Interval, mean_estimate, units
 from permed_measures.measures import parse
 from permed_measures.profiles import Profile
 from permed_measures.ranking import ORDERS, TIES, Order, Ties
-from permed_measures.render.result import Result
+from permed_measures.render.result import Result, flat_name
 from permed_measures.signature import Conditions, Signature, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from permed_measures.evaluate.report import Evaluations
     from permed_measures.files.values import SavedRun, SavedValues
     from permed_measures.render.document import Document, Table
+    from permed_measures.render.figure import Panel
     from permed_measures.signature import Digest
-
-
-def is_mean(measure: Measure) -> bool:
-    """Whether a measure's value over queries is the mean of theirs."""
-    return type(measure.aggregator()) is ir_measures.MeanAgg
 
 
 def aggregate(measure: Measure, values: Sequence[float]) -> float:
@@ -76,15 +76,68 @@ class Evaluation(Result):
 
     def __getitem__(self, measure: str | Measure) -> float:
         """Return a mean by measure, by its print, or by the profile's name for it."""
-        for known, mean in self.means.items():
+        return self.means[self._measure(measure)]
+
+    def _measure(self, measure: str | Measure) -> Measure:
+        for known in self.means:
             if measure in (known, str(known), self.labels[known]):
-                return mean
+                return known
         known_names = ", ".join(map(str, self.means))
         msg = f"{measure} was not evaluated; these were: {known_names}"
         raise KeyError(msg)
 
-    def to_dict(self, *, by_query: bool = False, notes: bool = False) -> dict[str, Any]:
-        """Return ``{"metrics": {name: mean}, "signatures": …}``, on request with the values per query and the notes."""
+    def num_queries(self, measure: str | Measure) -> int:
+        """Return how many queries a measure's mean runs over."""
+        known = self._measure(measure)
+        return len(self.columns[known]) if known in self.columns else self.signatures[known].n
+
+    def interval(
+        self, measure: str | Measure, *, alpha: float = 0.05, cluster: Groups | None = None
+    ) -> Interval | None:
+        """Return the interval of a mean at level 1 - alpha, as compare computes it; None for fewer than two units.
+
+        ``cluster`` names the independent unit where it is not the query: 'conversation', a regular expression, a dict
+        or file of query ids and clusters.
+
+        >>> from permed_measures import evaluate
+        >>> found = evaluate({f"q{n}": {"a": 1} for n in range(10)}, {f"q{n}": ["a"] for n in range(10)}, "P@1")
+        >>> low, high = found.interval("P@1")   # ten values of 1 are no proof of 1
+        >>> round(low, 4), high
+        (0.7333, 1.0)
+        """
+        known = self._measure(measure)
+        if known not in self.columns or not is_mean(known):
+            why = "has no values by query here" if is_mean(known) else "is not a mean over queries"
+            raise ParamError(f"{known} {why}, so it has no interval")
+        column = self.columns[known]
+        if len(column) < 2:  # noqa: PLR2004  (one unit has no spread)
+            return None
+        of = None if cluster is None else clusters(column, cluster)
+        found = mean_estimate(units(column, of), span_of(known, [column]))
+        return None if found is None else found.interval(alpha)
+
+    def record(self) -> dict[str, Any]:
+        """Return what is in JSON unless more is asked for."""
+        return self.to_dict()
+
+    def flat(self) -> dict[str, float]:
+        """Return the means, and where values by query are known, their intervals and numbers of queries."""
+        found: dict[str, float] = {}
+        for measure, label in self.labels.items():
+            name = flat_name(label)
+            found[name] = self.means[measure]
+            found[f"{name}_queries"] = self.num_queries(measure)
+            ends = self.interval(measure) if measure in self.columns and is_mean(measure) else None
+            found |= {} if ends is None else {f"{name}_low": ends[0], f"{name}_high": ends[1]}
+        return found
+
+    def to_dict(self, *, flat: bool = False, by_query: bool = False, notes: bool = False) -> dict[str, Any]:
+        """Return ``{"metrics": {name: mean}, "signatures": …}``, on request with the values per query and the notes.
+
+        ``flat`` are numbers by name alone, as MLflow, W&B and TensorBoard take them: NDCG@10 is NDCG_at_10.
+        """
+        if flat:
+            return dict(self.flat())
         result: dict[str, Any] = {"metrics": {self.labels[m]: mean for m, mean in self.means.items()}}
         result["signatures"] = {self.labels[m]: str(signature) for m, signature in self.signatures.items()}
         if by_query:
@@ -110,11 +163,25 @@ class Evaluation(Result):
 
     def document(self) -> Document:
         """Return the means, what their names are, and the notes."""
-        from permed_measures.render.document import Document, Lines, Section, Table  # noqa: PLC0415  (as above)
+        from permed_measures.render.document import Document, Lines, Section, Table, Value  # noqa: PLC0415  (as above)
 
         names = [f"{label} = {measure}" for measure, label in self.labels.items() if label != str(measure)]
-        means = Table(["measure", "mean"], [[self.labels[m], mean] for m, mean in self.means.items()], below=names)
+        rows: list[list[Value]] = [[self.labels[m], mean, str(self.num_queries(m))] for m, mean in self.means.items()]
+        means = Table(["measure", "mean", "queries"], rows, left=1, below=names)
         return Document("", "", [Section("", [means]), Section("", [Lines(self.notes, "note: ")])])
+
+    def page(self) -> Document:
+        """Return the page: intervals and plots too."""
+        return self._report().page()
+
+    def panels(self, plot: str) -> Sequence[Panel]:
+        """Return the parts of 'means' (with intervals) or 'cutoffs' (a measure against k)."""
+        return self._report().panels(plot)
+
+    def _report(self) -> Evaluations:
+        from permed_measures.evaluate.report import Evaluations  # noqa: PLC0415  (as above)
+
+        return Evaluations({"mean, 95% interval": self})
 
     def saved(self, name: str = "run", repeat: int | None = None) -> SavedRun:
         """Return what a file of saved values holds of it."""

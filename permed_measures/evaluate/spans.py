@@ -1,10 +1,11 @@
-"""The range of a measure's values, for intervals that are widened by its ends."""
+"""What kind of number a measure is: a mean or not, a share or not, and its range, by which intervals are widened."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 
+import ir_measures
 from ir_measures import Measure
 
 from permed_measures.inference import SAME, Span
@@ -21,3 +22,14 @@ def span_of(measure: Measure, columns: Iterable[Mapping[str, float]]) -> Span:
     if math.isfinite(low) and math.isfinite(high) and low - SAME <= min(seen) and max(seen) <= high + SAME:
         return Span(low, high)
     return Span(min(seen), max(*seen, min(seen) + 1.0), closed=False)
+
+
+def is_share(measure: Measure) -> bool:
+    """Whether a measure's values are from 0 to 1, as it declares, so that they can be shown in percent."""
+    known = declared(measure)
+    return known is not None and known.RANGE == (0.0, 1.0)
+
+
+def is_mean(measure: Measure) -> bool:
+    """Whether a measure's value over queries is the mean of theirs."""
+    return type(measure.aggregator()) is ir_measures.MeanAgg

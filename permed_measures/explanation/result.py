@@ -110,7 +110,7 @@ class Explanation(Result):
         by_value = sorted(self.combinations, key=lambda combination: combination.value)
         return by_value[0], by_value[-1]
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         low, high = self.spread
         found: dict[str, Any] = {

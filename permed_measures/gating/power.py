@@ -86,7 +86,7 @@ class Power(Result):
 
     margins: Sequence[Margin]
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {
             "permed_measures": "gate power",

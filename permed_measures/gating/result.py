@@ -9,6 +9,7 @@ from typing import Any
 
 from permed_measures.gating.checks import Check, Verdict
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.layout import Layout
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, Result
 from permed_measures.render.words import NONE, counted, number, p_value, signed
@@ -71,7 +72,7 @@ class Gate(Result):
             said = ", ".join(f"{num} {sign if num == 1 else plurals.get(sign, sign)}" for num, sign in shown)
         return f"{self.run}: {counted(total, 'check')}, {said} (exit code {self.exit_code})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON; docs/gate-schema.json describes every field."""
         changed = {
             name: {
@@ -105,11 +106,11 @@ class Gate(Result):
             rows.append([record[name] for name in _RECORD])
         return Table(_RECORD, rows)
 
-    def render(self, form: Format = "text") -> str:
+    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
         """Return the report; as JSON Lines it has one object per check, as JSON has them."""
         if form == "jsonl":
             return "".join(as_json(check.to_dict(), None) + "\n" for check in self.checks)
-        return super().render(form)
+        return super().render(form, layout=layout)
 
     def table(self) -> Table:
         """Return the checks as people read them; a column that would be empty is left out."""

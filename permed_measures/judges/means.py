@@ -111,7 +111,7 @@ class Corrected(Result):
         msg = f"{measure} was not evaluated; these were: {', '.join(map(str, self.means))}"
         raise KeyError(msg)
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {
             "schema": 1,

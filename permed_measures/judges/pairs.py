@@ -93,7 +93,7 @@ class Agreement(Result):
         """Return what there is about one judge."""
         return self.pairs[judge]
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {
             "schema": 1,

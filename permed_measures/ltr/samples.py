@@ -164,7 +164,7 @@ class SamplesEvaluation(Result):
         """Return what the document says about values like these."""
         return reading(self.top1_accuracy, self.top3_accuracy, self.mrr)
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return everything but the details as JSON can hold it."""
         groups = ("without_positive", "several_positives", "single_candidate", "decided_by_ties")
         return {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from permed_measures.render.words import NONE
+from permed_measures.render.words import NONE, number, signed
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,15 @@ class Cell:
     shown: str = ""
     best: bool = False
     marked: bool = False
+    second: bool = False
+    letters: str = ""
+    """Those of the systems that it is not separable from."""
+    sign: bool = False
+    """Whether it is a difference, shown with its sign."""
+    share: bool = False
+    """Whether it can be shown in percent."""
+    ends: tuple[float, float] | None = None
+    """An interval, shown in place of the value."""
 
 
 Value = str | float | Cell | None
@@ -38,21 +47,25 @@ class Table:
     """Its id in a page."""
     flow: bool = False
     """In plain text, texts are beside the numbers where there is room, else below one another."""
+    percent: bool = False
+    label: str = ""
+    """Its name for LaTeX's references."""
 
     def cells(self) -> list[list[Cell]]:
         """Return every cell as people read it."""
         return [[self._shown(value if isinstance(value, Cell) else Cell(value)) for value in row] for row in self.rows]
 
     def _shown(self, cell: Cell) -> Cell:
+        if cell.ends is not None:
+            return replace(cell, shown=" to ".join(self._number(end, cell) for end in cell.ends))
         if cell.shown:
-            shown = cell.shown
-        elif cell.value is None:
-            shown = NONE
-        elif isinstance(cell.value, float):
-            shown = f"{round(cell.value, self.places) + 0.0:.{self.places}f}"  # not -0.0000
-        else:
-            shown = str(cell.value)
-        return Cell(cell.value, shown, cell.best, cell.marked)
+            return cell
+        shown = NONE if cell.value is None else str(cell.value)
+        return replace(cell, shown=self._number(cell.value, cell) if isinstance(cell.value, float) else shown)
+
+    def _number(self, value: float, cell: Cell) -> str:
+        value *= 100 if self.percent and cell.share else 1
+        return signed(value, self.places) if cell.sign else number(round(value, self.places) + 0.0, self.places)
 
     def right(self) -> list[bool]:
         """Tell of each column whether it is aligned right, as numbers are."""
@@ -110,6 +123,8 @@ class Section:
     name: str = ""
     on: Literal["all", "page", "text"] = "all"
     """Where it is shown: 'text' is every format but the page."""
+    folded: bool = False
+    """In a page it opens when it is clicked on."""
 
     @property
     def heading(self) -> str:

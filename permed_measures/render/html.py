@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from base64 import b64encode
 from collections.abc import Iterable
-from dataclasses import replace
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -31,7 +30,8 @@ def _table(table: Table) -> str:
 
 def _cell(cell: Cell) -> str:
     shown = escape(cell.shown)
-    return (f"<strong>{shown}</strong>" if cell.best else shown) + (_MARK if cell.marked else "")
+    shown = f"<strong>{shown}</strong>" if cell.best else f"<u>{shown}</u>" if cell.second else shown
+    return shown + (_MARK if cell.marked else "") + (f"<sup>{escape(cell.letters)}</sup>" if cell.letters else "")
 
 
 def _lines(lines: Iterable[str], mark: str = "") -> str:
@@ -62,18 +62,25 @@ def _block(block: Block) -> str:
 def _section(section: Section) -> str:
     name = f' id="{escape(section.name)}"' if section.name else ""
     title = section.title or next((block.title for block in section.blocks if isinstance(block, Table)), "")
+    inside = "".join(map(_block, section.blocks))
+    if section.folded:
+        return f"<section{name}><details><summary>{escape(title)}</summary>\n{inside}\n</details></section>"
     heading = f"<h2>{escape(title)}</h2>\n" if title else ""
-    return f"<section{name}>\n{heading}{''.join(map(_block, section.blocks))}\n</section>"
+    return f"<section{name}>\n{heading}{inside}\n</section>"
 
 
 def fragment(document: Document) -> str:
-    """Return what is in every format, to be shown within another page, which has its own style: a notebook."""
-    head = [f"<p><b>{escape(document.title)}</b></p>" if document.title else "", f"<p>{escape(document.summary)}</p>"]
-    kept = [
-        replace(section, blocks=[block for block in section.blocks if isinstance(block, (Table, Lines))])
-        for section in document.shown("text")
-    ]
-    return "".join([*head, *(_section(section) for section in kept if section.blocks)])
+    """Return what a notebook shows: no script, and a style that touches nothing else and suits dark and light."""
+    style = f".permed-measures {{\n{css('notebook')}{css('content')}{document.style}}}"
+    head = f"<p><strong>{escape(document.title)}</strong></p>" if document.title else ""
+    said = f"<p>{escape(document.summary)}</p>" if document.summary else ""
+    inside = "".join(map(_section, document.shown("page")))
+    return f'<div class="permed-measures"><style>{style}</style>{head}{said}{inside}</div>'
+
+
+def css(name: str) -> str:
+    """Return a style sheet of this room: page, content (of pages and notebooks), notebook."""
+    return (files("permed_measures.render") / f"{name}.css").read_text(encoding="utf-8")
 
 
 def _hash(inline: str) -> str:
@@ -83,9 +90,9 @@ def _hash(inline: str) -> str:
 
 def html(document: Document) -> str:
     """Return the whole page; only the document's scripts and this style run, whatever an id may hold."""
-    css = "\n" + (files("permed_measures.render") / "page.css").read_text(encoding="utf-8") + document.style
+    style = f"\n{css('page')}{css('content')}{document.style}"
     script_policy = f"script-src {' '.join(map(_hash, document.scripts))}; " if document.scripts else ""
-    policy = f"default-src 'none'; style-src {_hash(css)}; {script_policy}img-src data:"
+    policy = f"default-src 'none'; style-src {_hash(style)}; {script_policy}img-src data:"
     title = escape(document.title or "permed-measures")
     version = getattr(sys.modules.get("permed_measures"), "__version__", "")
     return "\n".join(
@@ -99,7 +106,7 @@ def html(document: Document) -> str:
             '<meta name="color-scheme" content="light dark">',
             f"<title>{title}</title>",
             '<link rel="icon" href="data:,">',
-            f"<style>{css}</style>",
+            f"<style>{style}</style>",
             "</head>",
             "<body>",
             f"<header><h1>{title}</h1><p>{escape(document.summary)}</p></header>",

@@ -34,7 +34,9 @@ def table_markdown(table: Table) -> str:
 
 def _cell(cell: Cell) -> str:
     shown = markdown_text(cell.shown)
-    return (f"**{shown}**" if cell.best else shown) + (r"\*" if cell.marked else "")
+    raised = ("*" if cell.marked else "") + cell.letters
+    raised = f"<sup>{markdown_text(raised)}</sup>" if cell.letters else markdown_text(raised)
+    return (f"**{shown}**" if cell.best else shown) + raised
 
 
 def _listed(lines: Iterable[str], mark: str = "") -> str:

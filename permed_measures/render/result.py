@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -10,17 +12,23 @@ from permed_measures.errors import ParamError, did_you_mean, require
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document, Table
+    from permed_measures.render.figure import Panel, Picture
+    from permed_measures.render.layout import Layout
 
 Format = Literal["text", "markdown", "latex", "csv", "json", "jsonl", "html"]
 """The names of the formats, in Python and in every command."""
 FORMATS: tuple[Format, ...] = get_args(Format)
+PLOTS = ("means", "differences", "wins", "cutoffs")
+"""What figures show."""
 _FOR_PROGRAMS = ("csv", "json", "jsonl")
 _LINES = 20
 """The longest that a result's repr is."""
 
 
-def written(document: Document, form: Format, *, table: Table | None = None) -> str:
+def written(document: Document, form: Format, *, table: Table | None = None, layout: Layout | None = None) -> str:
     """Return a document in one of FORMATS; those for programs hold ``table``, else the document's first table."""
+    if layout is not None:
+        document = layout.of(document)
     if form not in FORMATS:
         raise ParamError(f"unknown report format {form!r}.{did_you_mean(form, FORMATS)}")
     if form in _FOR_PROGRAMS:
@@ -35,6 +43,15 @@ def _one_type(column: list[str | float | None]) -> list[str | float | None]:
     return [float(value) if mixed and type(value) is int else value for value in column]
 
 
+def flat_name(name: str) -> str:
+    """Return a name that every tracker of experiments takes.
+
+    >>> flat_name("NDCG@10"), flat_name("nDCG(dcg='exp-log2')@10")
+    ('NDCG_at_10', 'nDCG_dcg_exp-log2_at_10')
+    """
+    return re.sub(r"[^\w.-]+", "_", name.replace("@", "_at_"), flags=re.ASCII).replace("__at_", "_at_").strip("_")
+
+
 class Result(ABC):
     """What every result has beside its own numbers; a subclass says what its document and its record are."""
 
@@ -43,23 +60,62 @@ class Result(ABC):
         """Return what people read, before it has a format."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
 
     def page(self) -> Document:
         """Return the document of the HTML page, which may hold more."""
         return self.document()
 
+    def notebook(self) -> Document:
+        """Return the document that a notebook shows: the page, unless that is too much of it."""
+        return self.page()
+
+    def panels(self, plot: str) -> Sequence[Panel]:
+        """Return the parts of one of its plots; a ParamError tells which there are."""
+        raise ParamError(f"{type(self).__name__} has no plot {plot!r}; comparisons and evaluations have plots")
+
+    def figure(
+        self, plot: str = "means", *, measure: str | None = None, run: str | None = None, columns: int = 1
+    ) -> Picture:
+        """Return a plot as a file of its own, as wide as one or both columns of a paper: see ``save``.
+
+        ``plot`` is 'means' (with intervals), 'differences' (query by query), 'wins' (ties and losses) or 'cutoffs' (a
+        measure against k); ``measure`` and ``run`` leave the others out.
+        """
+        from permed_measures.render.figure import chosen, standalone  # noqa: PLC0415  (for those who draw)
+
+        return standalone(chosen(self.panels(plot), measure, run), columns)
+
+    def flat(self) -> dict[str, float]:
+        """Return the numbers of :meth:`as_table` by the texts of their row, and their column."""
+        found: dict[str, float] = {}
+        for record in self.as_table().records():
+            start = [flat_name(value) for value in record.values() if isinstance(value, str) and value]
+            found |= {
+                "/".join([*start, flat_name(head)]): value
+                for head, value in record.items()
+                if isinstance(value, (int, float)) and not isinstance(value, bool)
+            }
+        return found
+
+    def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
+        """Return all of it for JSON; ``flat`` are numbers by name, as MLflow, W&B and TensorBoard take them.
+
+        Their names have letters, digits and ``_-./ `` only: NDCG@10 is NDCG_at_10.
+        """
+        return dict(self.flat()) if flat else self.record()
+
     def as_table(self) -> Table:
         """Return the rows of :meth:`to_dataframe`, CSV and JSON Lines."""
         return self.document().tables[0]
 
-    def render(self, form: Format = "text") -> str:
+    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
         """Return the report as 'text', 'markdown', 'latex', 'csv', 'json', 'jsonl' or 'html'."""
         if form == "json":
             return self.to_json() + "\n"
         document = self.page() if form == "html" else self.document()
-        return written(document, form, table=self.as_table() if form in _FOR_PROGRAMS else None)
+        return written(document, form, table=self.as_table() if form in _FOR_PROGRAMS else None, layout=layout)
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return :meth:`to_dict` as JSON text."""
@@ -81,9 +137,19 @@ class Result(ABC):
         """Return GitHub's markdown."""
         return self.render("markdown")
 
-    def to_latex(self) -> str:
-        """Return tables with booktabs' rules."""
-        return self.render("latex")
+    def to_latex(
+        self,
+        *,
+        caption: str = "",
+        label: str = "",
+        places: int | None = None,
+        percent: bool = False,
+        headings: Mapping[str, str] | None = None,
+    ) -> str:
+        """Return tables with booktabs' rules, which fit into the page; caption and label are the first one's."""
+        from permed_measures.render.layout import Layout  # noqa: PLC0415  (for those who ask)
+
+        return self.render("latex", layout=Layout(caption, label, places, percent, headings or {}))
 
     def to_html(self) -> str:
         """Return one page that needs nothing else."""
@@ -92,7 +158,7 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from permed_measures.render.html import fragment  # noqa: PLC0415  (for notebooks)
 
-        return fragment(self.document())
+        return fragment(self.notebook())
 
     def __str__(self) -> str:
         return self.render().rstrip("\n")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from permed_measures.render.text import terminal_width
+
 COLOURS = 8
 """How many runs have a colour of their own: the classes run0 to run7."""
 _TICKS = 3
@@ -83,7 +85,9 @@ def axis(
 
 def row_name(text: str, x: float, y: float, longest: int) -> str:
     """Write the name of a row, cut where it is long, and whole in its tooltip."""
-    shown = text if len(text) <= longest else text[: longest - 1] + "…"
+    shown = text
+    while terminal_width(shown) > longest:
+        shown = shown.removesuffix("…")[:-1] + "…"
     return f'<text class="name" x="{x:g}" y="{y + 4:.1f}">{escape(shown)}<title>{escape(text)}</title></text>'
 
 

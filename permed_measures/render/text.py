@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from permed_measures.errors import visible
-from permed_measures.render.document import Block, Document, Lines, Section, Table
+from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table
 
 _WIDTH = 118
 """Of a table whose texts flow."""
@@ -31,15 +31,21 @@ def terminal_width(line: str) -> int:
 def table_text(table: Table) -> str:
     """Align the columns; what is marked has a star."""
     cells = table.cells()
-    marked = [any(row[place].marked for row in cells) for place in range(len(table.heads))]
-    lines = [[visible(head) + " " * marks for head, marks in zip(table.heads, marked, strict=True)]]
-    for row in cells:
-        ends = ["*" if cell.marked else " " * marks for cell, marks in zip(row, marked, strict=True)]
-        lines.append([visible(cell.shown) + end for cell, end in zip(row, ends, strict=True)])
+    widest = [max(len(_ending(row[place])) for row in cells) if cells else 0 for place in range(len(table.heads))]
+    lines = [[visible(head) + " " * room for head, room in zip(table.heads, widest, strict=True)]]
+    lines += [
+        [visible(cell.shown) + _ending(cell).ljust(room) for cell, room in zip(row, widest, strict=True)]
+        for row in cells
+    ]
     laid_out = _flowing(lines, table.right()) if table.flow else _split(lines, table.right())
     title = [visible(table.title), ""] if table.title else []
     below = ["", *(part for line in table.below for part in _wrapped(visible(line)))] if table.below else []
     return "\n".join([*title, *laid_out, *below])
+
+
+def _ending(cell: Cell) -> str:
+    """Return what is after the number: a space, letters, and the star."""
+    return (f" {cell.letters}" if cell.letters else "") + ("*" if cell.marked else "")
 
 
 def _wrapped(line: str) -> list[str]:

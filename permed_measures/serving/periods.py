@@ -68,7 +68,7 @@ class PeriodReport(Result):
             periods.append(Period(named, replace(log, requests=tuple(requests)), covered))
         return cls(log.path.name, length, tuple(periods))
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {"name": self.name, "by": self.length, "periods": [period.to_dict() for period in self.periods]}
 
@@ -137,7 +137,7 @@ class PeriodChange(Result):
                 notes.append(f"{of}: no cost: the log has no tokens")
         return notes
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         return {"old": self.old.path.name, "new": self.new.path.name, "changes": self.changes, "notes": self.notes}
 

@@ -47,7 +47,7 @@ class ServingReport(Result):
         """The targets there are figures for."""
         return [v for v in self.targets.check(self.summary.to_dict()) if v.status != NOT_MEASURED]
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return flat figures first, as ``gate --serving`` reads them, then what has a structure."""
         notes = [*self.summary.notes, *self.summary.latency.notes]
         record = {**self.summary.to_dict(), "name": self.name, **_parts(self.summary)}
@@ -163,7 +163,7 @@ class RerankReport(Result):
         beaten = {n for n, p in points.items() if any(o != p and all(map(ge, o, p)) for o in points.values())}
         return {reranked.name: reranked.name in points.keys() - beaten for reranked in self.rerankers}
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         pareto, rerankers = self.pareto, []
         for reranked in self.rerankers:

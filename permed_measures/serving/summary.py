@@ -159,7 +159,7 @@ class ServingSummary(Result):
     queries_per_day: float | None = None
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, float]:
+    def record(self) -> dict[str, float]:
         """Return the numbers under flat names; those that are not known are left out.
 
         ``failure_share`` is the highest one, of the calls, of every size and of every load: a target holds for all.

@@ -107,7 +107,7 @@ class Verification(Result):
     def _measures(self) -> list[str]:
         return list(dict.fromkeys(check.measure for check in self.checks))
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return every check for JSON."""
         return {
             "outcome": self.outcome,

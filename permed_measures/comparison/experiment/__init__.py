@@ -100,7 +100,7 @@ class Experiment(Result):
         """All systems, the baseline first."""
         return self.first.names
 
-    def to_dict(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
         from permed_measures.comparison.experiment.report import as_dict  # noqa: PLC0415  (for those who read it)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from permed_measures.comparison import Comparison
-from permed_measures.comparison.experiment import FEWEST_SETS, FEWEST_SYSTEMS, Experiment, Macro
+from permed_measures.comparison.experiment import FEWEST_SETS, Experiment, Macro
 from permed_measures.comparison.report import plots, words
 from permed_measures.comparison.report.records import as_dict as comparison_dict
 from permed_measures.comparison.report.records import as_table as comparison_table
-from permed_measures.comparison.report.tables import changes_table, sentences
-from permed_measures.inference import SAME
+from permed_measures.comparison.report.tables import changes_table, marks, mean_cell, sentences
+from permed_measures.evaluate.report import standing
+from permed_measures.inference import Interval
 from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.html import figures
-from permed_measures.render.words import NONE, counted, number, p_value, signed
+from permed_measures.render.words import NONE, counted, p_value
 
 
 def document(experiment: Experiment) -> Document:
@@ -52,22 +53,12 @@ def page(experiment: Experiment) -> Document:
 def _macro_table(experiment: Experiment) -> Table:
     level = words.level(experiment.first)
     tested = len(experiment.comparisons) >= FEWEST_SETS
-    best = {
-        label: max((m.mean or 0.0 for (_, known), m in experiment.macro.items() if known == label), default=0.0)
-        for _, label in experiment.macro
-    }
     rows: list[list[Value]] = []
     for (system, label), macro in experiment.macro.items():
-        row: list[Value] = [
-            label,
-            system,
-            Cell(macro.mean, best=macro.mean is not None and macro.mean > best[label] - SAME),
-        ]
-        row += [_interval(macro), Cell(macro.difference, signed(macro.difference))]
-        row += [
-            words.interval(macro.difference_interval),
-            *([""] * 2 if system == experiment.baseline else _wins(macro)),
-        ]
+        best, second = standing({name: found.mean for (name, by), found in experiment.macro.items() if by == label})
+        row: list[Value] = [label, system, Cell(macro.mean, best=system in best, second=system in second, share=True)]
+        row += [_ends(macro.interval, sign=False), Cell(macro.difference, sign=True, share=True)]
+        row += [_ends(macro.difference_interval), *([""] * 2 if system == experiment.baseline else _wins(macro))]
         rows.append([*row, *([Cell(macro.p, p_value(macro.p))] if tested else [])])
     heads = [
         "measure",
@@ -91,8 +82,8 @@ def _macro_table(experiment: Experiment) -> Table:
     return Table([*heads, *(["p"] if tested else [])], rows, title, left=2, below=below, name="macro-table")
 
 
-def _interval(macro: Macro) -> str:
-    return NONE if macro.interval is None else f"{number(macro.interval[0])} to {number(macro.interval[1])}"
+def _ends(found: Interval | None, *, sign: bool = True) -> Cell:
+    return Cell(NONE if found is None else words.interval(found), ends=found, sign=sign, share=True)
 
 
 def _wins(macro: Macro) -> list[Value]:
@@ -103,22 +94,14 @@ def _wins(macro: Macro) -> list[Value]:
 def _set_table(name: str, comparison: Comparison) -> Table:
     """Lay out the means on one data set, each with its letters."""
     whole = comparison.whole
-    lettered = len(comparison.names) >= FEWEST_SYSTEMS
-    rows: list[list[Value]] = []
-    for system in comparison.names:
-        row: list[Value] = [system]
-        for measure in comparison.measures:
-            mean, change = whole.means[system, measure].value, whole.changes.get((system, measure))
-            letters = f" {comparison.pairs[measure].letters[system]}" if lettered and comparison.pairs else ""
-            best = system in whole.best(measure) and len(whole.best(measure)) < len(comparison.names)
-            marked = change is not None and change.significant
-            row.append(Cell(mean, f"{number(mean)}{letters}", best=best, marked=marked))
-        rows.append(row)
-    below = [*words.stars(comparison), *words.repeats(comparison)]
-    if lettered:
-        below.append("systems that share a letter are not separable by that measure")
+    rows: list[list[Value]] = [
+        [system, *(mean_cell(comparison, whole, system, measure) for measure in comparison.measures)]
+        for system in comparison.names
+    ]
     title = f"{name}: {comparison.counted(whole.queries, whole.units)}"
-    return Table(["system", *comparison.labels.values()], rows, title, left=1, below=below, name="set-table")
+    return Table(
+        ["system", *comparison.labels.values()], rows, title, left=1, below=marks(comparison), name="set-table"
+    )
 
 
 def _agreement_tables(experiment: Experiment) -> list[Table]:

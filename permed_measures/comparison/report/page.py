@@ -12,6 +12,7 @@ from permed_measures.comparison.report.tables import (
     changes_table,
     every_sentence,
     groups_tables,
+    marks,
     means_table,
     pairs_tables,
     sentences,
@@ -27,7 +28,7 @@ def page(comparison: Comparison) -> Document:
     """Return what the page holds."""
     method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
-        Section("Means", [means_table(comparison, [*words.stars(comparison), *words.repeats(comparison)])], "means"),
+        Section("Means", [means_table(comparison, marks(comparison))], "means"),
         Section("What can be concluded", [*verdicts(comparison), *_conclusions(comparison)], "conclusions"),
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
         Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method)], "changes"),
@@ -48,6 +49,23 @@ def page(comparison: Comparison) -> Document:
         scripts=[f"\n{script}"],
         texts={"values": _embedded(comparison)},
     )
+
+
+def notebook(comparison: Comparison) -> Document:
+    """Return what a notebook shows: means, verdicts and plots; the rest is folded."""
+    said, by_run = sentences(comparison)
+    concluded = Lines([*(text for *_, text in said), *by_run])
+    sections = [
+        Section("", [means_table(comparison, marks(comparison))]),
+        Section("", [*verdicts(comparison), concluded]),
+        Section("", [_plots(comparison)]),
+        Section("Changes", [changes_table(comparison, words.method(comparison))], folded=True),
+        *(Section(table.title, [table], folded=True) for table in pairs_tables(comparison)),
+        Section("Definitions", [Lines(words.definitions(comparison))], folded=True),
+    ]
+    sections += [Section("Groups", groups_tables(comparison), folded=True)] if comparison.groups else []
+    sections += [Section("Notes on the input", [Lines(comparison.notes)])] if comparison.notes else []
+    return Document("", _summary(comparison), sections)
 
 
 def _summary(comparison: Comparison) -> str:

@@ -9,6 +9,8 @@ from ir_measures import Measure
 from permed_measures.comparison import Comparison
 from permed_measures.comparison import Table as Part
 from permed_measures.comparison.report import words
+from permed_measures.evaluate.report import standing
+from permed_measures.evaluate.spans import is_share
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.words import counted, p_value, percent, signed
 
@@ -16,11 +18,13 @@ _ALL_SENTENCES = 6
 """Up to so many comparisons each has its sentence; above that each run has one."""
 _MANY_GROUPS = 40
 _SHOWN_GROUPS = 10
+_LETTERED = 3
+"""Of two systems, the star says all that letters could."""
 
 
 def document(comparison: Comparison, *, brief: bool = False, signatures: bool = False) -> Document:
     """Return the report; a brief one has no changes and no conclusions; conditions are there where asked for."""
-    below = [*words.stars(comparison), *words.repeats(comparison), *words.definitions(comparison)]
+    below = [*marks(comparison), *words.definitions(comparison)]
     below += words.conditions(comparison) if signatures else []
     sections = [Section("", [means_table(comparison, below)])]
     if not brief:
@@ -32,6 +36,13 @@ def document(comparison: Comparison, *, brief: bool = False, signatures: bool = 
     sections += [Section("", [table]) for table in [*pairs_tables(comparison), *groups_tables(comparison)]]
     sections.append(Section("", [Lines(comparison.notes, "note: ", flow=True)]))
     return Document("", "", sections)
+
+
+def marks(comparison: Comparison) -> list[str]:
+    """Say what stars and letters are, and how far repeated runs are apart."""
+    lettered = comparison.pairs and len(comparison.names) >= _LETTERED
+    letters = ["systems that share a letter are not separable by that measure"] if lettered else []
+    return [*words.stars(comparison), *words.repeats(comparison), *letters]
 
 
 def _pairs(comparison: Comparison) -> list[tuple[str, Measure, str]]:
@@ -76,16 +87,26 @@ def means_table(comparison: Comparison, below: Sequence[str]) -> Table:
 
 
 def _means(comparison: Comparison, part: Part, name: str) -> list[Value]:
-    cells: list[Value] = []
-    for measure in comparison.measures:
-        change = part.changes.get((name, measure))
-        best = name in part.best(measure) and len(part.best(measure)) < len(comparison.names)
-        marked = change is not None and change.significant
-        cells.append(Cell(part.means[name, measure].value, best=best, marked=marked))
+    cells: list[Value] = [mean_cell(comparison, part, name, measure) for measure in comparison.measures]
     if part.p_imp:
         improvement = part.p_imp.get(name)
-        cells.append(None if improvement is None else improvement.value)
+        cells.append(Cell(None if improvement is None else improvement.value, share=True))
     return cells
+
+
+def mean_cell(comparison: Comparison, part: Part, name: str, measure: Measure) -> Cell:
+    """Return a mean as every table shows it: whether it is best or second, its star, its letters."""
+    change = part.changes.get((name, measure))
+    best, second = standing({run: part.means[run, measure].value for run in comparison.names})
+    lettered = part is comparison.whole and measure in comparison.pairs and len(comparison.names) >= _LETTERED
+    return Cell(
+        part.means[name, measure].value,
+        best=name in best,
+        second=name in second,
+        marked=change is not None and change.significant,
+        letters=comparison.pairs[measure].letters[name] if lettered else "",
+        share=is_share(measure),
+    )
 
 
 def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
@@ -99,13 +120,13 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
             [
                 label,
                 run,
-                Cell(change.difference, signed(change.difference)),
+                Cell(change.difference, sign=True, share=is_share(measure)),
                 Cell(change.relative, percent(change.relative)),
-                words.interval(change.interval),
+                Cell(words.interval(change.interval), ends=change.interval, sign=True, share=is_share(measure)),
                 *([Cell(change.p, p_value(change.p)), decides] if corrected else [decides]),
                 words.win_tie_loss(change),
                 Cell(change.effect_size, signed(change.effect_size, decimals=2)),
-                change.detectable,
+                Cell(change.detectable, share=is_share(measure)),
             ]
         )
     p_heads = ["p", f"p, {words.SHORT_CORRECTION_NAMES[comparison.correction]}"] if corrected else ["p"]

@@ -1,0 +1,290 @@
+"""What people read of evaluations: a row per run, intervals, plots, definitions, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from ir_measures import Measure
+
+from permed_measures.errors import ParamError
+from permed_measures.evaluate.clusters import cluster_notes, clusters
+from permed_measures.evaluate.groups import Groups
+from permed_measures.evaluate.spans import is_mean, is_share
+from permed_measures.inference import SAME, Interval
+from permed_measures.measures.definitions import definition
+from permed_measures.render import plots
+from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.figure import Panel
+from permed_measures.render.html import figures
+from permed_measures.render.layout import Layout
+from permed_measures.render.plots import Dot
+from permed_measures.render.result import Format, Result, written
+from permed_measures.render.words import queries
+
+if TYPE_CHECKING:
+    from permed_measures.evaluate.evaluation import Evaluation
+
+ALL = "all"
+_FOR_PROGRAMS = ("csv", "jsonl")
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluations(Result):
+    """Evaluations of several runs by the same measures, in one table."""
+
+    runs: Mapping[str, Evaluation]
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    by_query: bool = False
+    signatures: bool = False
+    interval: bool = False
+    cluster: Groups | None = None
+    alpha: float = 0.05
+
+    @property
+    def first(self) -> Evaluation:
+        """The first evaluation; the others have the same measures."""
+        return next(iter(self.runs.values()))
+
+    @cached_property
+    def intervals(self) -> dict[tuple[str, Measure], Interval | None]:
+        """The interval of every mean; None where it is no mean, or of fewer than two units."""
+        return {
+            (name, measure): one.interval(measure, alpha=self.alpha, cluster=self.cluster) if is_mean(measure) else None
+            for name, one in self.runs.items()
+            for measure in one.labels
+        }
+
+    @property
+    def level(self) -> str:
+        """What an interval is called: 95% interval."""
+        return f"{100 * (1 - self.alpha):g}% interval"
+
+    def record(self) -> dict[str, Any]:
+        """Return the record of each run under its name; that of a single run as it is."""
+        found = {name: one.to_dict(by_query=self.by_query) for name, one in self.runs.items()}
+        for name, inside in found.items() if self.interval else ():
+            inside["intervals"] = {label: self.intervals[name, m] for m, label in self.runs[name].labels.items()}
+            inside["alpha"] = self.alpha
+        return {"runs": found} if len(found) > 1 else next(iter(found.values()))
+
+    def flat(self) -> dict[str, float]:
+        """Return the numbers of each run after its name."""
+        return {f"{name}/{key}": value for name, one in self.runs.items() for key, value in one.flat().items()}
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return :meth:`to_dict` as JSON text; a mean over nothing is NaN."""
+        from permed_measures.render.records import as_json  # noqa: PLC0415  (for those who ask)
+
+        return as_json(self.to_dict(), indent, allow_nan=True)
+
+    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+        """Return the report; for programs one line per value ('jsonl') or one column per measure ('csv')."""
+        if form in _FOR_PROGRAMS:
+            return written(self.document(), form, table=self._long() if form == "jsonl" else self.as_table())
+        return super().render(form, layout=layout)
+
+    def document(self) -> Document:
+        """Return the table, and below it what its numbers are."""
+        below = [*self._uneven(), *_definitions(self.first), *(self._conditions() if self.signatures else [])]
+        return Document("", "", [Section("", [replace(self._wide(), title=self.counted, below=below)])])
+
+    def page(self) -> Document:
+        """Return the page: intervals, plots, definitions, conditions, notes."""
+        shown = replace(self, interval=True, by_query=False)
+        drawn = [Figure(panel.draw(plots.WIDTH), panel.title) for panel in self.panels("means")]
+        curves = [Figure(panel.draw(plots.WIDTH), panel.title) for panel in _cutoffs(self._dots())]
+        notes = [f"{name}: {note}" if len(self.runs) > 1 else note for name, e in self.runs.items() for note in e.notes]
+        notes = [*self._uneven(), *self.unit_notes, *notes]
+        means = shown._wide() if len(self.runs) > 1 else shown._rows()  # noqa: SLF001  (the same class)
+        blocks: list[Block] = [means, figures([*drawn, *curves])]
+        sections = [Section("Means", blocks, "means")]
+        for title, lines in (
+            ("Definitions", _definitions(self.first)),
+            ("Conditions", self._conditions()),
+            ("Notes", notes),
+        ):
+            sections += [Section(title, [Lines(lines)], title.lower(), folded=title == "Conditions")] if lines else []
+        return Document(", ".join(self.runs), self.counted, sections)
+
+    def panels(self, plot: str) -> Sequence[Panel]:
+        """Return the parts of 'means' (with intervals) or 'cutoffs' (a measure against k)."""
+        if plot == "cutoffs":
+            return cutoff_panels(self._dots())
+        if plot != "means":
+            msg = f"plot={plot!r} needs a baseline, which compare has; of evaluations there are 'means' and 'cutoffs'"
+            raise ParamError(msg)
+        labels, said = self.first.labels, f"{self.level}s, {self.counted}"
+        if len(self.runs) > 1:
+            found = self._dots()
+            return [Panel(f"{label}, {said}", partial(_drawn, found[m], label), label) for m, label in labels.items()]
+        rows = [dot._replace(name=labels[m]) for m, (dot,) in self._dots().items() if is_share(m) or len(labels) == 1]
+        return [Panel(said, partial(_drawn, rows, "means", colour=1))] if rows else []
+
+    def _dots(self) -> dict[Measure, list[Dot]]:
+        return {
+            m: [Dot(name, one.means[m], self.intervals[name, m]) for name, one in self.runs.items()]
+            for m in self.first.labels
+        }
+
+    @cached_property
+    def counted(self) -> str:
+        """How many queries the means run over."""
+        low, high = min(self._counts), max(self._counts)
+        if low < high:
+            return f"{low:,} to {queries(high)}"
+        if self.cluster is None or not self.first.columns:
+            return queries(low)
+        of = clusters(next(iter(self.first.columns.values())), self.cluster)
+        return f"{of.counted(len(set(of.of.values())))}, {queries(low)}"
+
+    @cached_property
+    def _counts(self) -> dict[int, list[str]]:
+        """Which means run over so many queries."""
+        found: dict[int, list[str]] = {}
+        for name, one in self.runs.items():
+            for measure, label in one.labels.items():
+                said = label if len(self.runs) == 1 else f"{label} of {name}"
+                found.setdefault(one.num_queries(measure), []).append(said)
+        return found
+
+    def _uneven(self) -> list[str]:
+        """Say which means run over how many queries, where that is not the same number."""
+        said = [f"{queries(number)}: {', '.join(names)}" for number, names in self._counts.items()]
+        return said if len(said) > 1 else []
+
+    @property
+    def unit_notes(self) -> list[str]:
+        """What the number of clusters allows, or that queries look like turns."""
+        ids = next(iter(self.first.columns.values()), {})
+        return cluster_notes(ids, None if self.cluster is None else clusters(ids, self.cluster))
+
+    def _rows(self) -> Table:
+        """Lay out a row per measure, of one run."""
+        ((name, one),) = self.runs.items()
+        rows: list[list[Value]] = [
+            [label, Cell(one.means[m], share=is_share(m)), self._ends(name, m), str(one.num_queries(m))]
+            for m, label in one.labels.items()
+        ]
+        return Table(["measure", "mean", self.level, "queries"], rows, left=1)
+
+    def _ends(self, name: str, measure: Measure) -> Cell:
+        ends = self.intervals[name, measure]
+        return Cell(None if ends is None else f"{ends[0]} to {ends[1]}", ends=ends, share=is_share(measure))
+
+    def _wide(self, *, whole: bool = False) -> Table:
+        """Lay out one column per measure, its interval in one column more, or in two where numbers are whole."""
+        texts = ["run"] if len(self.runs) > 1 or not self.by_query else []
+        texts += ["description"] if self.descriptions else []
+        heads = [*texts, *(["query"] if self.by_query else [])]
+        for label in self.first.labels.values():
+            heads.append(label)
+            if self.interval:
+                heads += [f"{label} low", f"{label} high"] if whole else [self.level]
+        rows: list[list[Value]] = []
+        for name, one in self.runs.items():
+            known: dict[str, Value] = {"run": name, "description": self.descriptions.get(name, "")}
+            start = [known[head] for head in texts]
+            if self.by_query:
+                rows += [[*start, *row] for row in self._by_query(one, whole=whole)]
+                start.append(ALL)
+            rows.append([*start, *self._means(name, whole=whole)])
+        left = len(texts) + self.by_query
+        return Table(heads, rows, left=left, name="means-table")
+
+    def _means(self, name: str, *, whole: bool) -> Iterator[Value]:
+        for m, mean in self.runs[name].means.items():
+            best, second = self._standing[m]
+            yield Cell(mean, best=name in best, second=name in second, share=is_share(m))
+            if self.interval and whole:
+                yield from self.intervals[name, m] or (None, None)
+            elif self.interval:
+                yield self._ends(name, m)
+
+    def _by_query(self, one: Evaluation, *, whole: bool) -> Iterator[list[Value]]:
+        """Yield the values of every query; a measure whose mean runs over other queries has none for some of them."""
+        room: list[Value] = [None] * (self.interval * (2 if whole else 1))
+        for query_id in dict.fromkeys(query_id for column in one.columns.values() for query_id in column):
+            values = [[column.get(query_id), *room] for column in one.columns.values()]
+            yield [query_id, *(value for inside in values for value in inside)]
+
+    @cached_property
+    def _standing(self) -> dict[Measure, tuple[set[str], set[str]]]:
+        means = {m: {name: one.means[m] for name, one in self.runs.items()} for m in self.first.labels}
+        return {m: standing(found) if is_mean(m) else (set(), set()) for m, found in means.items()}
+
+    def as_table(self) -> Table:
+        """Return one row per run, every number whole."""
+        return self._wide(whole=True)
+
+    def _long(self) -> Table:
+        """Lay out one line per value."""
+        rows: list[list[Value]] = []
+        for name, one in self.runs.items():
+            values = one.values if self.by_query else []
+            rows += [[name, query_id, one.labels[measure], str(measure), value] for query_id, measure, value in values]
+            rows += [[name, ALL, one.labels[m], str(m), mean] for m, mean in one.means.items()]
+        heads = ["run", "query_id", "name", "measure", "value"]
+        leave_out = [place for place, wanted in enumerate((len(self.runs) > 1, self.by_query)) if not wanted]
+        kept = [place for place in range(len(heads)) if place not in leave_out]
+        return Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
+
+    def _conditions(self) -> list[str]:
+        """Return every signature once, with the runs that it is of where they differ."""
+        runs: dict[str, list[str]] = {}
+        for name, one in self.runs.items():
+            for signature in one.signatures.values():
+                runs.setdefault(str(signature), []).append(name)
+        return [text if len(names) == len(self.runs) else f"{', '.join(names)}: {text}" for text, names in runs.items()]
+
+
+def standing(values: Mapping[str, float | None]) -> tuple[set[str], set[str]]:
+    """Return who has the highest value, and of three or more who the second; nobody where all have the same.
+
+    >>> standing({"a": 0.5, "b": 0.25, "d": 0.1})
+    ({'a'}, {'b'})
+    """
+    known = {name: value for name, value in values.items() if value is not None and value == value}
+    best = {name for name, value in known.items() if value > max(known.values()) - SAME}
+    rest = {name: value for name, value in known.items() if name not in best}
+    second = {name for name, value in rest.items() if value > max(rest.values()) - SAME and len(known) > 2}  # noqa: PLR2004  (of two, nobody is second)
+    return (best, second) if rest else (set(), set())
+
+
+def cutoff_panels(means: Mapping[Measure, Sequence[Dot]]) -> list[Panel]:
+    """Return a panel for each measure that is there at several cut-offs; a ParamError where none is."""
+    panels = _cutoffs(means)
+    if not panels:
+        msg = f"no measure at several cut-offs: {', '.join(map(str, means))}; ask for 'nDCG@1 nDCG@5 nDCG@10', say"
+        raise ParamError(msg)
+    return panels
+
+
+def _cutoffs(means: Mapping[Measure, Sequence[Dot]]) -> list[Panel]:
+    found: dict[str, dict[str, dict[float, Dot]]] = {}
+    for measure, dots in means.items():
+        cutoff = measure.params.get("cutoff")
+        for dot in dots if cutoff else ():
+            lines = found.setdefault(str(measure).rpartition("@")[0], {})
+            lines.setdefault(dot.name, {})[cutoff] = dot._replace(name=f"{dot.name}, k = {cutoff}")
+    return [
+        Panel(f"{name}@k", partial(_curves, lines, name), name)
+        for name, lines in found.items()
+        if max(map(len, lines.values())) > 1
+    ]
+
+
+def _curves(lines: Mapping[str, Mapping[float, Dot]], name: str, width: int) -> str:
+    return plots.curves(lines, f"{name} against the cut-off, with intervals", "cut-off k", width)
+
+
+def _drawn(rows: Sequence[Dot], label: str, width: int, colour: int | None = None) -> str:
+    return plots.dots(rows, f"{label} with intervals", width=width, colour=colour)
+
+
+def _definitions(evaluation: Evaluation) -> list[str]:
+    """Return the meaning of each name that is not the measure's own."""
+    renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
+    return [f"{label} = {measure}: {definition(measure)}" for label, measure in renamed]

@@ -1,0 +1,52 @@
+"""How tables are set out for a paper: caption, label, decimals, percent, headings of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.render.document import Block, Cell, Document, Table
+
+_IN_PERCENT = 2
+"""Two decimals fewer say as much."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is asked of a report's tables; nothing of it changes what programs read."""
+
+    caption: str = ""
+    """Of the first table, whose title is then a note below it."""
+    label: str = ""
+    """The first table's in LaTeX."""
+    places: int | None = None
+    percent: bool = False
+    headings: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, document: Document) -> Document:
+        """Return the document so set out; a heading that no table has is a ParamError."""
+        known = {head: None for table in document.tables for head in table.heads}
+        for head in self.headings:
+            if head not in known:
+                raise ParamError(f"no table has the heading {head!r}.{did_you_mean(head, list(known))}")
+        first = next(iter(document.tables), None)
+
+        def set_out(block: Block) -> Block:
+            if not isinstance(block, Table):
+                return block
+            table = self._numbers(replace(block, heads=[self.headings.get(head, head) for head in block.heads]))
+            if first is None or block.name != first.name or block.heads != first.heads or block.title != first.title:
+                return table
+            moved = [table.title, *table.below] if self.caption and table.title else table.below
+            return replace(table, title=self.caption or table.title, below=moved, label=self.label)
+
+        sections = [replace(part, blocks=[set_out(block) for block in part.blocks]) for part in document.sections]
+        return replace(document, sections=sections)
+
+    def _numbers(self, table: Table) -> Table:
+        percent = self.percent and any(isinstance(cell, Cell) and cell.share for row in table.rows for cell in row)
+        less = _IN_PERCENT if percent else 0
+        places = max(table.places - less, 0) if self.places is None else self.places
+        below = [*table.below, "values are in percent"] if percent else table.below
+        return replace(table, places=places, percent=percent, below=below)
