@@ -1,4 +1,4 @@
-"""What is written from the measures' classes: their types for type checkers, and README's table of them."""
+"""What is written from the measures' classes: their types for type checkers, and the manual's table of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from permed_measures.measures.base import HostName, Param, RankingMeasure
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPORTS = ROOT / "permed_measures" / "measures" / "exports.pyi"
-README = ROOT / "README.md"
+NAMES = ROOT / "docs" / "measure-names.md"
 
 _HEAD = """# Written by `python -m compat.table --write` from the measures' classes.
 from collections.abc import Mapping
@@ -64,16 +64,16 @@ def _row(measure: RankingMeasure, host: HostName) -> list[str]:
 
 
 def measure_table() -> str:
-    """Return README's table: each measure of ours that has a short name, with its names in every host."""
+    """Return the table of names: each measure of ours that has a short name, with its names in every host."""
     lines = [["measure", "ir_measures", "ranx", "trec_eval-style"], ["---"] * 4, *_rows()]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
-def readme() -> str:
-    """Return README with the table that belongs into it."""
-    text = README.read_text(encoding="utf-8")
+def names() -> str:
+    """Return the page of names with the table that belongs into it."""
+    text = NAMES.read_text(encoding="utf-8")
     return re.sub(r"(## The measures\n\n)(\|.*\n)+", lambda found: found[1] + measure_table(), text)
 
 
-GENERATED: dict[Path, Callable[[], str]] = {EXPORTS: exports, README: readme}
+GENERATED: dict[Path, Callable[[], str]] = {EXPORTS: exports, NAMES: names}
 """What is written, and by whom; the agreement table, which takes minutes, is compat/table.py's."""

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from permed_measures.comparison import Comparison, compare
     from permed_measures.comparison.experiment import Experiment, experiment
     from permed_measures.comparison.planning import plan
+    from permed_measures.evaluate.chunks import collapse
+    from permed_measures.evaluate.lists import evaluate_lists, score
     from permed_measures.explanation import Explanation, explain
+    from permed_measures.files.in_memory import run_from_arrays
     from permed_measures.gating import Gate, gate
     from permed_measures.hosts.pytrec_eval import RelevanceEvaluator, supported_measures, supported_nicknames
     from permed_measures.hosts.pytrec_eval import install as install_pytrec_eval
@@ -57,11 +60,13 @@ __all__ = [
     "RelevanceEvaluator",
     "TableFacts",
     "Verification",
+    "collapse",
     "compare",
     "compiled",
     "corrected",
     "define",
     "evaluate",
+    "evaluate_lists",
     "evaluate_tables",
     "experiment",
     "explain",
@@ -79,6 +84,8 @@ __all__ = [
     "read_qrels",
     "read_run",
     "register",
+    "run_from_arrays",
+    "score",
     "supported_measures",
     "supported_nicknames",
     "table_means",
@@ -100,8 +107,10 @@ _LATER = {
     "RelevanceEvaluator": "hosts.pytrec_eval.RelevanceEvaluator",
     "TableFacts": "tables.TableFacts",
     "Verification": "verification.Verification",
+    "collapse": "evaluate.chunks.collapse",
     "compare": "comparison.compare",
     "corrected": "judges.corrected",
+    "evaluate_lists": "evaluate.lists.evaluate_lists",
     "evaluate_tables": "tables.evaluate_tables",
     "experiment": "comparison.experiment.experiment",
     "explain": "explanation.explain",
@@ -114,6 +123,8 @@ _LATER = {
     "plan": "comparison.planning.plan",
     "read_qrels": "inputs.read_qrels",
     "read_run": "inputs.read_run",
+    "run_from_arrays": "files.in_memory.run_from_arrays",
+    "score": "evaluate.lists.score",
     "supported_measures": "hosts.pytrec_eval.supported_measures",
     "supported_nicknames": "hosts.pytrec_eval.supported_nicknames",
     "table_means": "tables.table_means",

@@ -386,8 +386,12 @@ static int add_query(Columns *columns, PyObject *qrels, PyObject *run, PyObject 
     return add(&columns->num_ret, &number, sizeof number) ? DONE : FAILED;
 }
 
-static PyObject *as_bytes(const Buffer *buffer) {
-    return PyBytes_FromStringAndSize(buffer->start, (Py_ssize_t)buffer->used);
+/* One after the other: no two of them are there twice. */
+static PyObject *as_bytes(Buffer *buffer) {
+    PyObject *bytes = PyBytes_FromStringAndSize(buffer->start, (Py_ssize_t)buffer->used);
+    free(buffer->start);
+    buffer->start = NULL;
+    return bytes;
 }
 
 static void release(Columns *columns) {

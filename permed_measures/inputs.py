@@ -11,7 +11,7 @@ from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
 from permed_measures.errors import InputError
-from permed_measures.files.in_memory import checked_query_id, in_memory_rows
+from permed_measures.files.in_memory import checked_query_id, grouped, in_memory_rows
 from permed_measures.files.rows import (
     KEEP_ONE,
     Duplicates,
@@ -29,7 +29,6 @@ from permed_measures.ranking import (
     Ranking,
     Rankings,
     check_ids,
-    checked_score,
     compiled_columns,
     compiled_part,
     numpy_is_worth_it,
@@ -183,7 +182,7 @@ def as_run(source: Any, *, columns: Sequence[str] | None = None, duplicates: Dup
         return checked
     if _is_ranx(source):
         return as_run(source.to_dict())
-    return _grouped(in_memory_rows(source, "run", columns), duplicates, smaller=is_smaller_better(columns))
+    return grouped(in_memory_rows(source, "run", columns), duplicates, smaller=is_smaller_better(columns))
 
 
 def _once(doc_ids: Sequence[str], query_id: str) -> list[str]:
@@ -335,21 +334,3 @@ def _is_list(value: Any) -> bool:  # noqa: ANN401  (that is the question)
 
 def _is_ranx(source: Any) -> bool:  # noqa: ANN401  (that is the question)
     return type(source).__module__.partition(".")[0] == "ranx" and hasattr(source, "to_dict")
-
-
-def _grouped(
-    rows: Iterable[tuple[str, str, Any, str]], duplicates: Duplicates, *, smaller: bool
-) -> dict[str, dict[str, Any]]:
-    grouped: dict[str, dict[str, Any]] = {}
-    keep = kept_of(duplicates)
-    for number, (query_id, doc_id, given, _) in enumerate(rows, 1):
-        group = grouped.setdefault(query_id, {})
-        if doc_id in group and keep is None:
-            msg = f"run, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}"
-            raise InputError(msg)
-        value = given
-        if smaller or keep is not None:  # elsewhere the ranking checks it
-            value = checked_score(given, doc_id, query_id)
-            value = -value if smaller else value
-        group[doc_id] = value if keep is None else keep(group.get(doc_id, value), value)
-    return grouped

@@ -26,6 +26,11 @@ _TIES = {
 NEVER_MEET = "no query is in both the qrels and the run"
 
 
+_HARDLY, _ENOUGH = 0.05, 10
+"""Below this share of the judgements, or of the returned documents where these are fewer, ids hardly meet; of fewer
+than so many nothing is said."""
+
+
 class Queries(NamedTuple):
     """Some queries: how many, and the first few of them by id."""
 
@@ -78,6 +83,8 @@ class Basis(NamedTuple):
     """The highest grade of the qrels."""
     top_grade: float | None = None
     """The top of the scale that the profile is made for."""
+    judgements: int = 0
+    """How many the qrels have."""
 
     def notes(self) -> list[str]:
         """Say what is worth saying."""
@@ -110,6 +117,13 @@ class Basis(NamedTuple):
         if self.nearly_tied and self.ties == "trec":
             counted = f"{self.nearly_tied:,} {'document ties' if self.nearly_tied == 1 else 'documents tie'}"
             notes.append(f"{counted} only in 32-bit scores: {_NEAR_TIES[self.order]}")
+        known = min(self.returned, self.judgements)  # as many as could be
+        if known >= _ENOUGH and self.judged < _HARDLY * known and not self.never_meet:
+            share = _share(self.judged, self.returned) if self.judged else "none"
+            why = "are the ids of one index, and chunks not taken for documents (collapse)?"
+            notes.append(
+                f"labels look stale: {share} {where} {'is' if share == 'none' else 'are'} known to the qrels; {why}"
+            )
         if self.returned and self.judged < self.returned:
             share = _share(self.returned - self.judged, self.returned)
             notes.append(f"{share} {where} are unjudged and {self._fate_of_unjudged()}")

@@ -213,6 +213,11 @@ class Rankings:
         return len(self._views if self.columns is None else self.columns.num_ret)
 
     @property
+    def num_judged(self) -> int:
+        """How many judged documents there are."""
+        return sum(len(view.judged) for view in self._views) if self.columns is None else len(self.columns.grades)
+
+    @property
     def views(self) -> Sequence[Ranking]:
         """Every query's Ranking; of a query that returns nothing, one of no documents."""
         if self.columns is not None and not self._views:

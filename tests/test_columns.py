@@ -221,12 +221,25 @@ def test_over_columns_every_bit_is_as_pytrec_eval_has_it(measure, top):
                 assert arrays.values(asked, table, exact=True).tolist() == delegate([asked], views)[0], asked
 
 
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+@pytest.mark.parametrize("step", [1, 0.5])
+def test_tables_of_some_queries_and_of_single_rankings_have_the_same_values(batch, step, monkeypatch):
+    qrels, run = random_data(9, 40, 30, 12)
+    qrels = {query_id: {doc: grade * step for doc, grade in grades.items()} for query_id, grades in qrels.items()}
+    qrels |= {"q3": {}, "q39": {}}
+    run["q5"] = {}
+    lists = {query_id: sorted(scores, key=scores.get, reverse=True) for query_id, scores in run.items()}
+    expected = evaluate(qrels, run, MIXED).columns
+    monkeypatch.setattr(arrays, "_BATCH", batch)
+    for given_run in (run, lists):
+        assert evaluate(qrels, given_run, MIXED).columns == expected
+
+
 @pytest.mark.parametrize("grade", [-1, 0.5, 10_001])
 def test_grades_that_the_columns_leave_to_pytrec_eval(grade):
     qrels = {"q": {"a": grade, "b": 1}, "r": {"c": 1, "d": 0}}
     run = {"q": {"b": 3.0, "a": 2.0}, "r": {"d": 2.0, "c": 1.0}}
-    table = arrays.ArrayTable(rankings_of(as_qrels(qrels), run, ["q", "r"]).columns)
-    assert not table.has_grades_up_to(MAX_GRADE)
+    assert not arrays.has_grades_up_to(MAX_GRADE, rankings_of(as_qrels(qrels), run, ["q", "r"]))
     assert evaluate(qrels, run, "Bpref").columns[Bpref]["r"] == 0.0  # the only relevant one is below the only other
 
 

@@ -29,7 +29,7 @@ def test_the_workflow_calls_the_one_command_and_nothing_else():
 
 
 def test_the_links_lead_somewhere():
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")):
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):  # the manual's: tests/test_docs.py
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page}: {link}"
 

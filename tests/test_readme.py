@@ -17,30 +17,22 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+NAMES = (ROOT / "docs" / "measure-names.md").read_text(encoding="utf-8")
 
 
-def cells(heading):
+def blocks(language, text=README):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def cells(heading, text=README):
     """Return the rows of the table after a line, without its head."""
-    lines = README[README.index(heading) :].splitlines()
+    lines = text[text.index(heading) :].splitlines()
     table = [line for line in lines[: lines.index("", 2 + lines.index(""))] if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table[2:]]
 
 
-@pytest.mark.parametrize("source", [pytest.param(b, id=b.splitlines()[0]) for b in blocks("python") if "ranx" not in b])
+@pytest.mark.parametrize("source", [pytest.param(b, id=b.splitlines()[0]) for b in blocks("python")])
 def test_examples(source):
-    run_doctest(source)
-
-
-@pytest.mark.full
-# ranx's own files hold "\c" and the like: seen when they are first compiled
-@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:SyntaxWarning")
-@pytest.mark.filterwarnings("ignore:.*invalid escape sequence:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64")  # ranx's average precision mixes the two
-@pytest.mark.parametrize("source", [pytest.param(b, id=b.splitlines()[0]) for b in blocks("python") if "ranx" in b])
-def test_examples_with_ranx(source):
-    pytest.importorskip("ranx", reason="ranx is an extra")
     run_doctest(source)
 
 
@@ -67,7 +59,7 @@ def test_what_is_written_from_code_is_current(path):
 
 
 def test_the_names_in_the_measure_table_are_what_they_say():
-    for _, ours, ranx, trec in cells("## The measures"):
+    for _, ours, ranx, trec in cells("## The measures", NAMES):
         name = re.findall(r"`([^`]+)`", ours)[0]
         at = {"k": "3", "x": "0.5", "": ""}[name.partition("@")[2]]
         wanted = parse(name.replace("@k", "@3").replace("@x", "@0.5"))
@@ -78,10 +70,13 @@ def test_the_names_in_the_measure_table_are_what_they_say():
 
 
 def test_names_and_profiles_in_the_text_exist(tmp_path):
+    profiles, adding = (
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("profiles.md", "adding-a-measure.md")
+    )
     for name in PROFILES:
-        assert f"`{name}`" in README
+        assert f"`{name}`" in profiles
     assert parse_trec_name("gwmap_cut_10")
-    profile, entry_point = blocks("toml")
+    (profile,), (entry_point,) = blocks("toml", profiles), blocks("toml", adding)
     (tmp_path / "own.toml").write_text(profile, encoding="utf-8")
     assert load_profile(tmp_path / "own.toml").entries[0].name == "MAP@10"
     assert f'entry-points."{GROUP}"' in entry_point
@@ -93,6 +88,13 @@ def test_every_command_is_in_the_readme_and_the_other_way_round():
     shell = "".join(blocks("sh"))
     written = {line.split()[1] for line in shell.splitlines()} - {"QRELS"}  # QRELS: the form of the ir_measures command
     assert written == command_files().keys()
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere():
+    assert len(README.splitlines()) <= 150
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 def test_ci_runs_the_commands_of_the_readme():

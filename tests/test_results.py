@@ -77,8 +77,8 @@ def _samples():
 
 def _power():
     from permed_measures.gating.checks import Rules
+    from permed_measures.gating.given import Input
     from permed_measures.gating.power import power
-    from permed_measures.gating.verdicts import Input
 
     given, rules = Input(QRELS, RUN, OTHER), Rules({"RR": 0.1, "P@1": 0.1})
     return power(given.evaluated(given.ask([], None, rules), lambda _: None), rules, None)

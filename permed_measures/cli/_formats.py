@@ -11,8 +11,10 @@ from typing import Any, TypeVar, cast
 import click
 
 from permed_measures.errors import ParamError
+from permed_measures.evaluate.chunks import collapse
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import formats, parquet
+from permed_measures.files.beir import qrels_of
 from permed_measures.files.output import write_or_print, write_whole
 from permed_measures.files.rows import DUPLICATES
 from permed_measures.files.source import Source
@@ -64,6 +66,7 @@ format_options = together(
     *(click.option(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run")),
     click.option("--qrels-columns", **_names, help=_NAMES.replace("; '-distance': smaller is better", "")),
     click.option("--run-columns", **_names, help=_NAMES),
+    click.option("--collapse", metavar="REGEX|FILE", **_kept, help="From a run's chunks to documents, by best chunk."),
     click.option(
         "--duplicates", type=click.Choice(DUPLICATES), **_kept, help="Which of two rows of a document counts."
     ),
@@ -223,12 +226,13 @@ def said() -> dict[str, Any]:
 
 def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
     """Return the path of qrels, with what was said of its content, if anything was."""
-    return _file(path, form, said().get("qrels_columns"))
+    return _file(str(qrels_of(path)), form, said().get("qrels_columns"))
 
 
 def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
     """Return the path of a run, with what was said of its content, if anything was: a large file is read fast."""
-    return _file(path, form, said().get("run_columns"))
+    found, chunks = _file(path, form, said().get("run_columns")), said().get("collapse")
+    return found if chunks is None else collapse(found, chunks)
 
 
 def _file(path: str, form: str | None, columns: Sequence[str] | None) -> Any:  # noqa: ANN401  (a path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from permed_measures import tables
 from permed_measures.cli import _formats
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, save_all
+from permed_measures.evaluate.lists import evaluate_lists
 from permed_measures.evaluate.report import Evaluations
 from permed_measures.files import parquet
 from permed_measures.files.output import print_note
@@ -21,13 +23,13 @@ from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS, is_smaller_be
 from permed_measures.files.source import Source, unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
-from permed_measures.ranking import Order, Ties
+from permed_measures.ranking import ORDERS, Order, Ties
 from permed_measures.render.progress import progress
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import ENGINES, Session, opened
 
-_OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns")
+_OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns", "--collapse")
 """What an engine takes, and the readers of files too."""
 _LONG_WORK = 32 << 20
 """Bytes of run files from which on a terminal sees a progress bar."""
@@ -35,7 +37,8 @@ _LONG_WORK = 32 << 20
 
 @click.command(short_help="Evaluate runs: one row per run.")
 @click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]")
+@click.argument("runs", nargs=-1, metavar="RUN [RUN …]")
+@click.option("--lists", is_flag=True, help="The files are relevance lists, {q: [1, 0, 1]}: there are no qrels.")
 @_formats.measures_options
 @click.option("-q", "--by-query", is_flag=True, help="Also the value of every query.")
 @click.option("--interval", is_flag=True, help="With the 95% interval of each mean.")
@@ -69,6 +72,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     *,
     qrels: str,
     runs: Sequence[str],
+    lists: bool,
     measures: Sequence[str],
     profile: str | None,
     by_query: bool,
@@ -113,6 +117,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.parquet 'runs/day=*/*.parquet' --memory-limit 2GB
       permed-measures eval qrels.parquet runs/ --engine spark --master spark://HOST:7077
       permed-measures eval qrels.parquet runs/ --system name --segment language --write values/
+      permed-measures eval --lists grades_by_rank.json -m 'ListAP@3 ListNDCG@3'
+      permed-measures eval qrels.tsv chunks.trec -m nDCG@10 --collapse '^(.+)#'
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
     if not measures and profile is None:
@@ -121,6 +127,19 @@ def command(  # noqa: PLR0913  (one parameter per option)
     shown_by_query, by_query = by_query, by_query or save is not None or needs_interval
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
+    said = _formats.said()
+    report = partial(_report, form=form, output=output, save=save, describe=describe)
+    report = partial(report, shown=(shown_by_query, signatures, interval, cluster))
+    if lists or not runs:
+        none = [human, mapping, engine, queries, qrels_format, run_format, ties != "trec", order != ORDERS[0], said]
+        _check_lists(lists=lists, others=[*none, *of_engine.values()])
+        asked_of: dict[str, Any] = {
+            "measures": list(measures) or None,
+            "profile": profile,
+            "min_relevance": min_relevance,
+        }
+        report({name: evaluate_lists(path, **asked_of) for name, path in _named([qrels, *runs], names).items()})
+        return
     others: tuple[Any, ...] = (*names, describe, shown_by_query, save, signatures, engine, ties != "trec")
     others = (*runs[1:], *others, *of_engine.values())
     if _is_corrected(human, mapping, None if needs_interval else cluster, others):
@@ -131,7 +150,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         _formats.show(means, form, output)
         return
-    said = _formats.said()
     engine = _engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
     found: dict[str, Evaluation] = {}
     judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
@@ -149,12 +167,32 @@ def command(  # noqa: PLR0913  (one parameter per option)
             run = _formats.run_in(path, run_format)
             found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
+    report(found)
+
+
+def _check_lists(*, lists: bool, others: Sequence[Any]) -> None:
+    if not lists:
+        msg = "Missing argument 'RUN [RUN …]'; or are these relevance lists, {q: [1, 0, 1]}? Then give --lists"
+        raise click.UsageError(msg)
+    if any(others):
+        msg = "--lists takes measures or a profile, and --min-relevance: lists have no documents, scores or qrels"
+        raise ParamError(msg)
+
+
+def _report(  # noqa: PLR0913  (all by name, but what was found)
+    found: dict[str, Evaluation],
+    *,
+    form: Format,
+    output: str | None,
+    save: str | None,
+    describe: str | None,
+    shown: tuple[bool, bool, bool, str | None],
+) -> None:
     if save is not None:
         save_all(save, found)
-    described = _formats.descriptions_of(describe, list(found))
-    shown = Evaluations(found, described, shown_by_query, signatures, interval, cluster)
-    _formats.show(shown, form, output)
-    for note in _notes(shown):
+    evaluations = Evaluations(found, _formats.descriptions_of(describe, list(found)), *shown)
+    _formats.show(evaluations, form, output)
+    for note in _notes(evaluations):
         print_note(f"note: {note}")
 
 
@@ -212,7 +250,8 @@ def _engine_for(
 ) -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
     asked = [name for name, value in options.items() if value]
-    if options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns")):  # for readers of files
+    of_readers = options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns"))
+    if of_readers or options.get("collapse"):
         asked = [name for name in asked if f"--{name.replace('_', '-')}" not in _OF_FILES]
     given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name in asked]
     if engine is None and run_format in (None, parquet.NAME):
@@ -220,6 +259,10 @@ def _engine_for(
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
     if engine is not None and ties != "trec":
         raise ParamError(f"--ties {ties} is for runs in memory; in an engine ({engine}) ties go by document id")
+    if engine is not None and options.get("collapse"):
+        raise ParamError(
+            f"--collapse is for runs in memory, not in an engine ({engine}): map the ids in the table first"
+        )
     given = [option for option in given if option not in _OF_FILES]
     if given and engine is None:
         raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")

@@ -198,8 +198,8 @@ def _summarise(result: Gate, how: dict[str, Any]) -> None:
 def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
     """Do what is no check: write gate.toml, show the power, accept a baseline."""
     from permed_measures.gating.baselines import accept  # noqa: PLC0415  (seldom)
+    from permed_measures.gating.given import Input  # noqa: PLC0415  (seldom)
     from permed_measures.gating.power import gate_file, power  # noqa: PLC0415  (seldom)
-    from permed_measures.gating.verdicts import Input  # noqa: PLC0415  (seldom)
 
     baseline = settings.get("baseline", "")
     path = baseline if isinstance(baseline, str) and named_runs(baseline) is None else ""

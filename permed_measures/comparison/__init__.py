@@ -26,6 +26,8 @@ from permed_measures.comparison.changes import (
     Values,
     judge,
 )
+from permed_measures.comparison.engines import in_engine
+from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import System, Systems
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate.clusters import cluster_notes, clusters
@@ -38,6 +40,7 @@ from permed_measures.render.progress import Step
 from permed_measures.render.result import Format, Result, flat_name, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
+from permed_measures.tables import stays_in_engine
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document
@@ -229,6 +232,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     p_imp_cutoff: int | None = None,
     baseline_name: str | None = None,
     descriptions: Mapping[str, str] | None = None,
+    table_options: Mapping[str, Any] | None = None,
     progress: Step | None = None,
 ) -> Comparison:
     """Compare runs with a baseline, query by query.
@@ -250,6 +254,10 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     ``p_imp=False``, looks at the top ``p_imp_cutoff``; when not given, as deep as the deepest measure with a cut-off
     above 1, else at the top 10.
 
+    Tables of an engine (DuckDB relations, LazyFrames of Polars, PySpark frames, Ibis tables) are evaluated where they
+    are, in one pass; a row per query leaves the engine. ``table_options`` are for
+    :func:`~permed_measures.evaluate_tables`, and ``groups`` and ``cluster`` may name columns of the qrels.
+
     >>> qrels = {"1_1": {"a": 2, "b": 1}, "1_2": {"a": 1}, "2_1": {"b": 2}}
     >>> before = {"1_1": ["b", "a"], "1_2": ["b", "a"], "2_1": ["b", "a"]}
     >>> after = {"1_1": ["a", "b"], "1_2": ["a", "b"], "2_1": ["b", "a"]}
@@ -265,6 +273,15 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     names = list(sources)
     _check_descriptions(descriptions or {}, names)
     step = progress or (lambda _, __: None)
+    pairs: Mapping[str, Mapping[str, Counts]] = {}
+    grouped_by = None if groups is None else group_label(groups)
+    if stays_in_engine(qrels):
+        step("evaluating in the engine", 0.0)
+        options = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
+        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **options, **(table_options or {}))
+        qrels, sources = None, evaluated.systems
+        pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
+        groups, cluster = evaluated.groups
     judged = None if qrels is None else as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
     systems = Systems(
         judged,
@@ -281,7 +298,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         step(f"evaluating {name}", 0.8 * number / len(names))
         with _naming(name):
             for run, evaluation in systems.evaluations(name):
-                arms.add(name, run, evaluation, repeated=systems.several(name))
+                arms.add(name, run, evaluation, pairs.get(name), repeated=systems.several(name))
                 del run, evaluation  # before the next one is made
     step("deciding", 0.8)
     present = all_ids(arms.values.values())
@@ -306,7 +323,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         notes=(*arms.notes, *cluster_notes(present, units), *_notes(whole, arms.labels)),
         profile=arms.profile,
         min_relevance=arms.min_relevance,
-        grouped_by=None if groups is None else group_label(groups),
+        grouped_by=grouped_by,
         groups_of=members,
         descriptions=dict(descriptions or {}),
         pairs=all_pairs_of(values) if all_pairs else {},

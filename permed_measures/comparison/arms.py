@@ -42,16 +42,30 @@ class Arms:
         self.names: dict[str, bool] = {}
         """Whether P-imp was counted, by name."""
 
-    def add(self, name: str, run: Returned | None, evaluation: Evaluation, *, repeated: bool = False) -> None:
-        """Keep one run, or one of several of a system, or only what it reached, where it is not there itself."""
+    def add(
+        self,
+        name: str,
+        run: Returned | None,
+        evaluation: Evaluation,
+        pairs: Mapping[str, Counts] | None = None,
+        *,
+        repeated: bool = False,
+    ) -> None:
+        """Keep one run, or one of several of a system, or only what it reached, where it is not there itself.
+
+        ``pairs`` are those that P-imp counts, where an engine has counted them.
+        """
         if not self.names:
             _check_means(evaluation.labels)
             self.labels, self.profile, self.conditions = evaluation.labels, evaluation.profile, evaluation.conditions
             self.min_relevance = evaluation.min_relevance
         self._check_ran(run, evaluation)
-        self.names[name] = self._asked and run is not None and not repeated
+        self.names[name] = self._asked and (run is not None or pairs is not None) and not repeated
+        if pairs is not None:
+            self._cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
+            self._counts |= {} if len(self.names) == 1 else {name: dict(pairs)}
         if run is not None and self.names[name]:
-            self._cutoff = self._cutoff or _deepest(evaluation.labels)
+            self._cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
             top = tops(run, self._qrels, self._cutoff, self._order)
             if len(self.names) == 1:
                 self._before = top
@@ -132,7 +146,8 @@ def _check_means(measures: Iterable[Measure]) -> None:
             raise ParamError(f"{measure} is not a mean over queries, so its change cannot be tested; leave it out")
 
 
-def _deepest(measures: Iterable[Measure]) -> int:
+def deepest_cutoff(measures: Iterable[Measure]) -> int:
+    """Return how deep P-imp looks when nobody says."""
     cutoffs = [measure.params.get("cutoff") for measure in measures]
     return max(
         (cutoff for cutoff in cutoffs if cutoff and cutoff > 1), default=_USUAL_CUTOFF

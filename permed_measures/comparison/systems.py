@@ -18,6 +18,7 @@ from permed_measures.measures import parse
 from permed_measures.profiles import QUERY_SETS, Entry, Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.signature import Conditions, check_comparable, check_judged, digests
+from permed_measures.tables import EngineRun, stays_in_engine
 
 System: TypeAlias = RunLike | Evaluation | Sequence[RunLike | Evaluation]
 """A run, a list of runs that are repeats of one system, values that were saved (a path), or an Evaluation."""
@@ -27,8 +28,8 @@ def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
     """Whether a source is a list of runs; a list of named tuples is one run."""
     if not isinstance(source, (list, tuple)) or not source:
         return False
-    kinds = (str, PathLike, Mapping, Evaluation)
-    return all(isinstance(run, kinds) or hasattr(run, "columns") for run in source)
+    kinds = (str, PathLike, Mapping, Evaluation, EngineRun)
+    return all(isinstance(run, kinds) or stays_in_engine(run) or hasattr(run, "columns") for run in source)
 
 
 def named_runs(argument: str) -> tuple[str, list[str]] | None:

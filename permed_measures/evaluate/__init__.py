@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import methodcaller
 from os import PathLike
@@ -31,7 +32,7 @@ from permed_measures.inputs import (
     rankings_of,
 )
 from permed_measures.measures import declared
-from permed_measures.measures.arrays import ArrayTable, best_grades, values
+from permed_measures.measures.arrays import best_grades, has_grades_up_to, tables, values
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, Profile, QuerySet
@@ -132,7 +133,8 @@ class Plan:
         A query that is missing from the run, or returns nothing, has the value 0.
         """
         known = self.rankings(qrels, run, query_ids) if rankings is None else rankings
-        columns: dict[int, Sequence[float]] = dict(self._by_kernel(known))
+        columns: dict[int, Sequence[float]] = {**self._over_columns(known)}
+        columns.update((n, self._by_kernel(m, known)) for n, m in self.by_kernel.items() if n not in columns)
         asked = {index: measure for index, measure in self.by_delegate.items() if index not in columns}
         columns.update(zip(asked, delegate(list(asked.values()), known), strict=True))
         for index, measure in asked.items():
@@ -155,27 +157,28 @@ class Plan:
 
         return Conditions(measures, ordered(self.order, self.ties), judged)
 
-    def _by_kernel(self, rankings: Rankings) -> Iterator[tuple[int, Sequence[float]]]:
-        """Yield the values of our measures: of their expressions over columns, or of their kernels one by one.
+    def _over_columns(self, rankings: Rankings) -> dict[int, array[float]]:
+        """Return the values of the measures that have an expression for it; none where numpy is not worth it.
 
-        Over columns the standard measures too, where every bit is as pytrec_eval has it: pytrec_eval itself takes long
-        to read dicts, and returns more than there is room for.
+        Of standard measures, where every bit is as pytrec_eval has it: that one takes long to read dicts.
         """
-        columns = rankings.columns
-        table = None if columns is None or not numpy_is_worth_it(len(columns.grades)) else ArrayTable(columns)
-        for index, measure in self.by_kernel.items():
-            if table is not None and type(measure).expression is not None:
-                yield index, values(measure, table)
-                continue
-            kernel, arguments = type(measure).kernel, measure.arguments
-            zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
-            lists = rankings.views
-            found = [kernel(v, **arguments) if v.ranked or (v.num_ret and not zero) else 0.0 for v in lists]
-            yield index, measure.checked(found)
-        if table is not None and self.by_delegate and table.has_grades_up_to(MAX_GRADE):
-            for index, measure in self.by_delegate.items():
-                if type(measure).exact is not None and not measure.arguments.get("gains"):
-                    yield index, values(measure, table, exact=True)
+        if not numpy_is_worth_it(rankings.num_judged):
+            return {}
+        ours = {index: measure for index, measure in self.by_kernel.items() if type(measure).expression is not None}
+        exact = {n: m for n, m in self.by_delegate.items() if type(m).exact and not m.arguments.get("gains")}
+        wanted = {**ours, **exact} if exact and has_grades_up_to(MAX_GRADE, rankings) else ours
+        found = {index: array("d") for index in wanted}
+        for table in tables(rankings) if wanted else ():
+            for index, measure in wanted.items():
+                found[index].extend(values(measure, table, exact=index in exact))
+        return found
+
+    def _by_kernel(self, measure: RankingMeasure, rankings: Rankings) -> Sequence[float]:
+        """Return the values of a measure of ours by its kernel, one by one."""
+        kernel, arguments = type(measure).kernel, measure.arguments
+        zero = measure.ZERO_WITHOUT != "returned"  # so it is 0 where nothing judged was returned: a law in tests/
+        views = rankings.views
+        return measure.checked([kernel(v, **arguments) if v.ranked or (v.num_ret and not zero) else 0.0 for v in views])
 
 
 def _deepest(measure: RankingMeasure) -> int | None:
@@ -356,6 +359,7 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,
+        judgements=sum(map(len, qrels.values())),
     ).notes()
 
 

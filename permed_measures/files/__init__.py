@@ -42,7 +42,8 @@ def read_qrels(
     duplicates: Duplicates = "error",
 ) -> dict[str, dict[str, float]]:
     """Read judgements from a file, as :func:`permed_measures.read_qrels` says."""
-    source = Source.of(path, form=format, columns=columns, duplicates=duplicates)
+    file = import_module(f"{__name__}.beir").qrels_of(path)
+    source = Source.of(file, form=format, columns=columns, duplicates=duplicates)
     qrels: dict[str, dict[str, float]] = format_of(source).read(source, "qrels")
     return qrels
 

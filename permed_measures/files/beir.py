@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from permed_measures.errors import InputError
@@ -58,6 +60,18 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
             except ValueError as error:
                 raise source.error(f"{error}: {shown(line)}", number) from None
     return table.groups
+
+
+def qrels_of(folder: str | PathLike[str]) -> str | PathLike[str]:
+    """Return the file of judgements in a folder of BEIR: of the test split, as BEIR does, or the only one."""
+    if isinstance(folder, Source) or not Path(folder).is_dir():
+        return folder
+    found = sorted(Path(folder, "qrels").glob("*.tsv")) or sorted(Path(folder).glob("*.tsv"))
+    test = [path for path in found if path.name == "test.tsv"]
+    if not found or len(test or found) > 1:
+        has = f"it has {', '.join(path.name for path in found)}: name one" if found else "it has no qrels/*.tsv"
+        raise InputError(f"a folder, of BEIR perhaps, but {has}", path=str(folder))
+    return (test or found)[0]
 
 
 def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:  # noqa: ARG001  (the two are written alike)

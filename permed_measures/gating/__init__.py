@@ -7,6 +7,7 @@ drawn, so the same input has the same verdict, whatever the order of its lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from permed_measures.errors import ParamError
 from permed_measures.gating.checks import Check, Rules, Undecided, Verdict
 from permed_measures.gating.conditions import Condition, parse_condition, read_serving
 from permed_measures.gating.result import Gate
+from permed_measures.tables import stays_in_engine
 
 if TYPE_CHECKING:
     from permed_measures.comparison import Correction
@@ -55,6 +57,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     correction: Correction = "holm",
     alpha: float = 0.05,
     run_name: str = "run",
+    table_options: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] | None = None,
     test: None = None,
     seed: None = None,
@@ -67,6 +70,7 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     ``groups`` of compare) asks everything of each group too; ``cluster`` names the independent units; ``tell`` is
     called with what cannot be decided, before anything is computed. ``human`` has people's grades of a random sample of
     queries: conditions are then decided by means corrected for the judge's errors (see :func:`corrected`).
+    Tables of an engine stay there, with ``table_options``, as in :func:`~permed_measures.compare`.
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": ["b", "a"]}
     >>> result = gate(qrels, run, ["RR>=0.5", "P@1>0.2", "p95_ms<=500"], serving={"p95_ms": 310})
@@ -78,9 +82,14 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
             raise ParamError(f"gate() has no {name}= any more: {REMOVED[name]}; leave it out")
     rules = Rules(max_drop, hard_drop, max_drop_since_anchor, confident, undecided, alpha)
     _check_margins(rules, has_baseline=baseline is not None)
-    from permed_measures.gating.verdicts import Input, Job  # noqa: PLC0415  (the plugin of pytest is light)
+    from permed_measures.gating.given import Input  # noqa: PLC0415  (the plugin of pytest is light)
+    from permed_measures.gating.verdicts import Job  # noqa: PLC0415  (as above)
 
     given = Input(qrels, run, baseline, run_name, min_relevance, queries, order, profile, human, mapping)
+    given = replace(given, table_options=table_options or {})
+    if human is not None and stays_in_engine(qrels):
+        msg = "human: means are corrected in memory, and the qrels are a table of an engine; give files or frames"
+        raise ParamError(msg)
     asked = given.ask(conditions, serving, rules, allow_skipped=allow_skipped)
     options = {name: value for name, value in vars(rules).items() if value is not None} | {"correction": correction}
     job = Job(given, asked, rules, serving or {}, segments, cluster, correction, options)

@@ -29,6 +29,7 @@ from permed_measures.notes import Queries
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 from permed_measures.signature import Digest, differences
+from permed_measures.tables import EngineRun
 
 ACCEPTED, ANCHOR = "accepted", "anchor"
 _OPTION = "gate"
@@ -42,9 +43,11 @@ def depth_of(measure: Measure, min_relevance: float | None, order: Order) -> int
 class Rankings:
     """The documents of a system's runs in order, as digests; read only when somebody asks."""
 
-    def __init__(self, runs: Sequence[RunLike], order: Order) -> None:
+    def __init__(self, runs: Sequence[RunLike | EngineRun], order: Order) -> None:
         self._order = order
-        self._runs: list[tuple[RunLike | Run, dict[int | None, dict[str, str]]]] = [(run, {}) for run in runs]
+        self._runs: list[tuple[RunLike | Run | EngineRun, dict[int | None, dict[str, str]]]] = [
+            (run, {}) for run in runs
+        ]
 
     def digest(self, depth: int | None, query_ids: Sequence[str]) -> str:
         """Return what tells the order of documents down to a depth, over these queries, from any other.
@@ -56,6 +59,8 @@ class Rankings:
 
     def _digest(self, number: int, depth: int | None, query_ids: Sequence[str]) -> str:
         source, digests = self._runs[number]
+        if isinstance(source, EngineRun):
+            return _streamed(source, depth, query_ids)
         run = as_run(source)
         self._runs[number] = run, digests
         known = digests.setdefault(depth, {})
@@ -70,6 +75,17 @@ class Rankings:
         if isinstance(returned, Mapping):
             return in_order(returned, depth, by=self._order)
         return list(returned if depth is None else returned[:depth])
+
+
+def _streamed(run: EngineRun, depth: int | None, query_ids: Sequence[str]) -> str:
+    """Return the same of a run in an engine, list by list."""
+    whole, lists = sha256(), run.lists(depth)
+    query, docs = next(lists, (None, []))
+    for query_id in sorted(query_ids):
+        while query is not None and query < query_id:
+            query, docs = next(lists, (None, []))
+        whole.update(json.dumps([query_id, docs if query == query_id else []]).encode())
+    return whole.hexdigest()[:16]
 
 
 @dataclass(frozen=True)

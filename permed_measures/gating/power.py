@@ -16,7 +16,7 @@ from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
 from permed_measures.gating.checks import Rules, differences, mean, queries_needed
-from permed_measures.gating.verdicts import Evaluated
+from permed_measures.gating.given import Evaluated
 from permed_measures.inference import Estimate, Extra, Units, estimate
 from permed_measures.inference.student import t_quantile
 from permed_measures.profiles import toml_text

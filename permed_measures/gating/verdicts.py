@@ -1,26 +1,23 @@
-"""From qrels, a run and a baseline to checked conditions: everything evaluated once, paired by query."""
+"""From what a gate is given to checked conditions: everything evaluated once, paired by query."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from ir_measures import Measure
 
 from permed_measures import inference
 from permed_measures.comparison import CORRECTIONS, Correction, run_name
-from permed_measures.comparison.repeats import Spread, apart, mean_evaluation, spread
 from permed_measures.comparison.systems import is_repeated
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import Evaluation, aggregate, evaluate, is_mean
+from permed_measures.evaluate import aggregate, is_mean
 from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
 from permed_measures.evaluate.groups import Groups, grouped
 from permed_measures.evaluate.spans import span_of
-from permed_measures.files.values import is_saved
-from permed_measures.gating.baselines import Baseline, Rankings, depth_of
+from permed_measures.gating.baselines import depth_of
 from permed_measures.gating.checks import (
     Check,
     Compared,
@@ -31,122 +28,12 @@ from permed_measures.gating.checks import (
     differences,
     value_check,
 )
-from permed_measures.gating.conditions import Asked, Condition, ask, figure
+from permed_measures.gating.conditions import Asked, Condition, figure
+from permed_measures.gating.given import Evaluated, Input, runs_of
 from permed_measures.gating.result import Gate
-from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.judges import corrected
-from permed_measures.measures.base import written
-from permed_measures.notes import NEVER_MEET
-from permed_measures.profiles import Profile, QuerySet, load_profile
-from permed_measures.ranking import Order
 from permed_measures.render.words import queries as counted_queries
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """A run, or the mean of several of one system, its values, and those of its baseline."""
-
-    run: Evaluation
-    rankings: Rankings
-    runs: Sequence[Evaluation]
-    baseline: Baseline | None = None
-
-    def repeats(self, measure: Measure, query_ids: Collection[str] | None = None) -> dict[str, Spread]:
-        """Return how far the runs of the system, and of its baseline, are apart; none where each has one run."""
-        both = {"run": self.runs, "baseline": () if self.baseline is None else self.baseline.runs}
-        columns = {name: [run.columns.get(measure, {}) for run in runs] for name, runs in both.items()}
-        return {name: found for name, those in columns.items() if (found := spread(those, query_ids)) is not None}
-
-    @property
-    def notes(self) -> list[str]:
-        """What the values rest on."""
-        theirs = [] if self.baseline is None else self.baseline.values.notes
-        names = [f"{label} = {said}" for m, label in self.run.labels.items() if label != (said := written(m))]
-        found = {label: self.repeats(m) for m, label in self.run.labels.items()}
-        several = [(name, {label: s[name] for label, s in found.items() if name in s}) for name in ("run", "baseline")]
-        apart_ = [apart(name, spreads) for name, spreads in several if spreads]
-        theirs = [f"baseline: {note}" for note in theirs if note not in self.run.notes]
-        return [*names, *apart_, *self.run.notes, *theirs]
-
-
-@dataclass(frozen=True)
-class Input:
-    """What a gate is given, and how it is evaluated."""
-
-    qrels: QrelsLike
-    run: RunLike | Sequence[RunLike]
-    baseline: RunLike | Sequence[RunLike] | None = None
-    run_name: str = "run"
-    min_relevance: float | None = None
-    queries: QuerySet | None = None
-    order: Order = "float32"
-    profile: str | Path | Profile | None = None
-    human: QrelsLike | None = None
-    """People's grades of a random sample of queries, by which a judge's means are corrected."""
-    mapping: str | None = None
-
-    @property
-    def known(self) -> Profile | None:
-        """The profile."""
-        return None if self.profile is None else load_profile(self.profile)
-
-    def ask(
-        self,
-        conditions: Sequence[str | Condition],
-        serving: Mapping[str, Any] | None,
-        rules: Rules,
-        *,
-        allow_skipped: bool = False,
-        all_measures: bool = False,
-    ) -> Asked:
-        """Find out what conditions are about; ``all_measures`` asks for those of the profile and of margins, too."""
-        named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
-        margins = named if self.baseline is not None or all_measures else None
-        return ask(conditions, self.known, serving, allow_skipped=allow_skipped, margins=margins)
-
-    def evaluated(
-        self, asked: Asked, tell: Callable[[Sequence[str]], None], dropping: Collection[Measure] | None = None
-    ) -> Evaluated | None:
-        """Evaluate the run and the baseline; ``tell`` is called with the query ids before.
-
-        ``dropping`` has the measures that a file of accepted values must have; all, when not given.
-        """
-        if not asked.entries:
-            return None
-        qrels = as_qrels(self.qrels, subtopics=True)
-        tell(list(qrels))
-        profile = asked.profile(self.known, self.min_relevance)
-
-        def values(run: RunLike, whose: str = "") -> Evaluation:
-            found = evaluate(
-                *(qrels, run),
-                profile=profile,
-                min_relevance=self.min_relevance,
-                queries=self.queries,
-                order=self.order,
-            )
-            met = next((note for note in found.notes if NEVER_MEET in note), None)
-            if met is not None:
-                raise InputError(f"nothing can be checked: {whose}{met}")
-            return found
-
-        sources = _once(self.run)
-        runs = list(map(values, sources))
-        found = Evaluated(mean_evaluation(runs), Rankings(sources, self.order), runs)
-        if self.baseline is None:
-            return found
-        wanted = found.run.columns if dropping is None else dropping
-        if isinstance(self.baseline, (str, PathLike)) and is_saved(self.baseline):
-            return replace(found, baseline=Baseline.load(self.baseline, found.run, wanted))
-        others = _once(self.baseline)
-        old = [values(run, "baseline: ") for run in others]
-        return replace(found, baseline=Baseline(mean_evaluation(old), Rankings(others, self.order), runs=old))
-
-
-def _once(given: Any) -> list[RunLike]:  # noqa: ANN401  (a run, or several of one system)
-    """Return runs that can be read again: a generator of rows cannot."""
-    runs = given if is_repeated(given) else [given]
-    return [run if isinstance(run, (str, PathLike)) else as_run(run) for run in runs]
+from permed_measures.tables import stays_in_engine
 
 
 @dataclass(frozen=True)
@@ -166,6 +53,9 @@ class Job:
         """Evaluate, check, and say what was found."""
         if self.correction not in CORRECTIONS:
             raise ParamError(f"correction={self.correction!r} is not allowed; give one of {', '.join(CORRECTIONS)}")
+        if stays_in_engine(self.given.qrels) and self.asked.entries:
+            given, (segments, cluster) = self.given.in_engine(self.asked, self.segments, self.cluster)
+            return replace(self, given=given, segments=segments, cluster=cluster).done(tell)
         dropping = [] if self.given.baseline is None else self._dropping().values()
         found = self.given.evaluated(self.asked, lambda query_ids: self._warn(query_ids, tell), list(dropping))
         values: list[Check] = []
@@ -240,7 +130,7 @@ class Job:
         if groups or given.human is None:
             msg = "human: a sample of queries says nothing of each segment; leave segments out"
             raise ParamError(msg)
-        (run, *more) = _once(given.run)
+        (run, *more) = runs_of(given.run)
         if more:
             msg = "human: the means of one run are corrected, and several are given; give one"
             raise ParamError(msg)

@@ -16,6 +16,7 @@ class _AP(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "AP").means   # a: (1/2) / 2
     {AP: 0.25}
 
+    Not for grades that differ in worth (GWAP, nDCG), or one right answer per query (RR says the same, plainly).
     Source: Harman, Information Processing and Management 28(4), 1992; trec_eval 9.0.8, m_map.c, through pytrec_eval.
     """
 

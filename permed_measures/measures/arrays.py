@@ -7,9 +7,9 @@ expression is written once; here it is computed as it is written.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from math import inf, log, log2, nan
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,27 @@ def fill(
         parts.append(part)
     counts = Counts(*map(sum, zip(*(counts for counts, _ in parts), strict=True)))
     return Rankings(counts, Columns(*map(np.concatenate, zip(*(columns for _, columns in parts), strict=True))))
+
+
+def _gathered(views: Sequence[Ranking]) -> Columns:
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    num_ret = np.fromiter((view.num_ret for view in views), np.int64, len(views))
+    num_hits = np.fromiter((len(view.ranked) for view in views), np.int64, len(views))
+    num_judged = np.fromiter((len(view.judged) for view in views), np.int64, len(views))
+    hits = np.fromiter(chain.from_iterable(chain.from_iterable(view.ranked for view in views)), np.float64)
+    judged = np.fromiter(chain.from_iterable(view.judged for view in views), np.float64)
+    levels, codes = np.unique(judged, return_inverse=True)
+    query, size = np.arange(len(views)), len(views) * len(levels)
+    of_hits = np.repeat(query, num_hits) * len(levels) + np.searchsorted(levels, hits[1::2])
+    of_judged = np.repeat(query, num_judged) * len(levels) + codes
+    missed = np.bincount(of_judged, minlength=size) - np.bincount(of_hits, minlength=size)
+    missed_codes = np.repeat(np.arange(size), missed)
+    rows = np.argsort(np.concatenate([of_hits, missed_codes]) // max(1, len(levels)), kind="stable")
+    ranks = np.concatenate([hits[::2], np.full(len(missed_codes), inf)])[rows]
+    grades = np.concatenate([hits[1::2], levels[missed_codes % max(1, len(levels))]])[rows]
+    places = _places(np.repeat(query, num_judged), num_judged, grades)
+    return Columns(num_ret, num_hits, num_judged, ranks, grades, places)
 
 
 def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tuple[Counts, Columns] | None:
@@ -187,6 +208,31 @@ def best_grades(columns: Columns) -> list[float] | None:
     return found
 
 
+def has_grades_up_to(highest: int, rankings: Rankings) -> bool:
+    """Whether all grades are whole numbers from 0 to the highest."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    grades = np.array([*rankings.grades()]) if rankings.columns is None else np.asarray(rankings.columns.grades)
+    return not len(grades) or bool(grades.min() >= 0 and grades.max() <= highest and (grades == grades.round()).all())
+
+
+def tables(rankings: Rankings) -> Iterator[ArrayTable]:
+    """Yield tables of some queries each: their numbers stay near the processor, and the memory for them is small."""
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    if rankings.columns is None:
+        step = max(1, _BATCH * len(rankings) // (1 + rankings.num_judged))
+        starts = range(0, len(rankings), step)
+        yield from (ArrayTable(_gathered(rankings.views[start : start + step])) for start in starts)
+        return
+    whole = [*map(np.asarray, rankings.columns)]
+    ends = np.concatenate([[0], np.cumsum(whole[2])])
+    cuts = [0, *np.searchsorted(ends, np.arange(_BATCH, len(whole[3]), _BATCH)).tolist(), len(ends) - 1]
+    for start, end in pairwise(cuts):
+        rows = slice(ends[start], ends[end])
+        yield ArrayTable(Columns(*(c[start:end] for c in whole[:3]), *(c[rows] for c in whole[3:])))
+
+
 class ArrayTable:
     """Judged documents with their ranks, as numpy arrays: one number for each row, or one for each query."""
 
@@ -201,11 +247,6 @@ class ArrayTable:
         self._starts = np.cumsum(self._lengths) - self._lengths
         self._discounts: dict[int, tuple[Any, Any]] = {}
         self._np = np
-
-    def has_grades_up_to(self, highest: int) -> bool:
-        """Whether all grades are whole numbers from 0 to the highest."""
-        grade = self.grade
-        return not len(grade) or bool(grade.min() >= 0 and grade.max() <= highest and (grade == grade.round()).all())
 
     def ranks(self, *, judged_only: bool, grade: Any = None) -> Any:  # noqa: ANN401  (numpy's, as all below)
         """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""

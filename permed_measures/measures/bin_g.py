@@ -32,6 +32,7 @@ class _BinG(RankingMeasure):
     >>> evaluate(qrels, run, "BinG").means              # (1/log2(2) + 1/log2(4)) / 2
     {BinG: 0.75}
 
+    Not for graded judgements: a grade of 2 counts as one of 1; nDCG tells them apart.
     Source: trec_eval, m_binG.c.
     """
 

@@ -19,6 +19,7 @@ class _Bpref(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "Bpref").means   # a: (1 - 1/1) / 2
     {Bpref: 0.0}
 
+    Not for complete judgements: AP sees more; nor for few judged non-relevant documents, where it says little.
     Source: Buckley and Voorhees, SIGIR 2004; trec_eval 9.0.8, m_bpref.c, through pytrec_eval.
     """
 

@@ -29,6 +29,7 @@ class _Coverage(RankingMeasure):
     >>> evaluate(qrels, run, [Coverage@1, Coverage@2]).means     # nobody; p of p and q
     {Coverage@1: 0.0, Coverage@2: 0.5}
 
+    Not for telling good lists from better ones: one relevant document in the top k is all it sees.
     Source: the LLM-judged evaluation script of source system 2, "coverage@K".
     """
 

@@ -32,6 +32,7 @@ class _ElevenPointAP(RankingMeasure):
     >>> round(up * 11, 12), round(nearest * 11, 12)     # 1 up to recall 0.2, 2/3 up to 0.5; or to 0.3 and 0.6
     (5.0, 6.0)
 
+    Not for new work: AP says the same with less smoothing; it is for comparing with older papers.
     Source: trec_eval 9.0.8 and 10.0, m_11pt_avg.c.
     """
 

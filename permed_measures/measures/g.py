@@ -34,6 +34,7 @@ class _G(RankingMeasure):
     >>> round(evaluate(qrels, run, "G")["G"], 12)       # (1/log2(2 + 2 - 1) + 2/log2(2 + 4 - 3)) / 3
     0.630929753571
 
+    Not for comparing with papers that report nDCG: the discount follows the ideal list, not the rank.
     Source: trec_eval, m_G.c.
     """
 

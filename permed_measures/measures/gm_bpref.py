@@ -33,6 +33,7 @@ class _GMBpref(RankingMeasure):
     >>> round(evaluate(qrels, run, "GMBpref")["GMBpref"], 12)       # p: 1; q: (1 - 1/2) / 2; (1 · 1/4)^(1/2)
     0.5
 
+    Not for queries that may well score 0: each counts as 0.00001 and rules the mean.
     Source: trec_eval, m_gm_bpref.c; Buckley and Voorhees, SIGIR 2004.
     """
 

@@ -44,6 +44,7 @@ class _GMAP(RankingMeasure):
     >>> evaluate(qrels, run, "GMAP AP").means           # (1 · 1/4)^(1/2); (1 + 1/4) / 2
     {GMAP: 0.5, AP: 0.625}
 
+    Not for queries that may well score 0: each counts as 0.00001 and rules the mean.
     Source: Robertson, CIKM 2006; trec_eval, m_gm_map.c.
     """
 

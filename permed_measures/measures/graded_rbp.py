@@ -31,6 +31,7 @@ class _GradedRBP(RankingMeasure):
     >>> evaluate(qrels, run, "GradedRBP(p=0.5) GradedRBP(p=0.5)@2").means   # 0.5 (1/2 + 1/4 · 1); 0.5 (1/2)
     {GradedRBP(p=0.5): 0.375, GradedRBP(p=0.5)@2: 0.25}
 
+    Not for lists shorter than a reader's patience: only an endless list reaches 1, so compare at one p and depth.
     Source: Moffat and Zobel, ACM TOIS 27(1), 2008, with gains between 0 and 1.
     """
 

@@ -115,6 +115,7 @@ class _GWAP(RankingMeasure):
     >>> evaluate(qrels, run, [GWAP(norm='ideal')@3]).means   # the same sum / (1.0 + 1.0 + 0.5)
     {GWAP(norm='ideal')@3: 0.4666666666666666}
 
+    Not for a scale whose top is not max_rel, or comparing with others' MAP: AP is what they mean.
     Source: PerMed's unified evaluation standard for MedCorpus (2025-10-27), "MAP@10".
     """
 

@@ -18,6 +18,7 @@ class _InfAP(StandardMeasure):
     >>> evaluate(qrels, run, "infAP").means   # a: (1 + 0.00001 / 1.00002) / 2 / 2
     {infAP: 0.250002499950001}
 
+    Not for complete judgements, where it is AP, nor for judgements that are no random sample of a pool.
     Source: Yilmaz and Aslam, CIKM 2006; trec_eval 9.0.8, m_infap.c, through pytrec_eval.
     """
 

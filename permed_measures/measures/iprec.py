@@ -16,6 +16,7 @@ class _IPrec(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "IPrec@0.5").means   # a, at rank 2
     {IPrec@0.5: 0.5}
 
+    Not for comparing with trec_eval 10.0, which rounds recall another way: IPrecNearest.
     Source: trec_eval 9.0.8, m_iprec_at_recall.c, through pytrec_eval.
     """
 

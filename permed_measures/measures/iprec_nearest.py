@@ -65,6 +65,7 @@ class _IPrecNearest(RankingMeasure):
     >>> evaluate(qrels, run, "IPrecNearest@0.3 IPrec@0.3").means     # 1.2 documents: the first, or the second
     {IPrecNearest@0.3: 1.0, IPrec@0.3: 0.75}
 
+    Not for comparing with trec_eval 9.0.8 and pytrec_eval, which round recall up: IPrec.
     Source: trec_eval 10.0 (2026), m_iprec_at_recall.c.
     """
 

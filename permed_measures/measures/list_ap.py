@@ -37,6 +37,7 @@ class _ListAP(RankingMeasure):
     >>> evaluate(qrels, run, [ListAP@3]).means     # (5/6 + 1 + 7/12) / 3
     {ListAP@3: 0.8055555555555555}
 
+    Not for comparing systems: a list that leaves relevant documents out is not punished for it.
     Source: hybrid retrieval for hallucination mitigation (HaluBench), "MAP@3"; also the public scripts of PerMed.
     """
 

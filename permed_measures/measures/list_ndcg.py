@@ -34,6 +34,7 @@ class _ListNDCG(RankingMeasure):
     >>> evaluate(qrels, run, [ListNDCG@10]).means   # (3 + 1/log2(3) + 2/2) / (3 + 2/log2(3) + 1/2)
     {ListNDCG@10: 0.9725044904464192}
 
+    Not for comparing systems: a list without the best documents can still score 1.
     Source: hybrid retrieval for hallucination mitigation (HaluBench), "NDCG@3": its code has the linear gain, its
     formula the exponential one (``dcg='exp-log2'``); on binary grades they agree.
     """

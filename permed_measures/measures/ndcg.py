@@ -161,6 +161,7 @@ class _NDCG(RankingMeasure):
     >>> evaluate(qrels, run, [nDCG(dcg='exp-log2')@10]).means   # (1 + 3/log2(3)) / (3 + 1/log2(3))
     {nDCG(dcg='exp-log2')@10: 0.7967075809905066}
 
+    Not for one right answer per query (RR), nor across papers without naming the gain, linear or exponential.
     Source: Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; the exponential gain: Burges et al., ICML 2005.
     """
 

@@ -28,6 +28,7 @@ class _NDCGRel(RankingMeasure):
     >>> round(evaluate(qrels, run, "nDCGRel")["nDCGRel"], 12)   # a at 2, again for b: 1/log2(3) / (1 + 1/log2(3))
     0.386852807235
 
+    Not for new work: it is for reading trec_eval's output; nDCG at a cut-off is what papers report.
     Source: trec_eval, m_ndcg_rel.c.
     """
 

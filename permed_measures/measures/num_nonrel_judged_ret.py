@@ -25,6 +25,7 @@ class _NumNonRelJudgedRet(RankingMeasure):
     >>> evaluate(qrels, run, "NumNonRelJudgedRet").means        # b of p, b and a of q
     {NumNonRelJudgedRet: 3.0}
 
+    Not for quality: it is a count that grows with the depth of the lists and of the judging.
     Source: trec_eval, m_num_nonrel_judged_ret.c.
     """
 

@@ -12,6 +12,7 @@ class _NumQ(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "NumQ").means   # q
     {NumQ: 1.0}
 
+    Not for quality: it is a count.
     Source: trec_eval 9.0.8, m_num_q.c, through pytrec_eval.
     """
 

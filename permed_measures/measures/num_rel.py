@@ -14,6 +14,7 @@ class _NumRel(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "NumRel").means   # a, b
     {NumRel: 2.0}
 
+    Not for quality: it is a count of the judgements, the same for every run.
     Source: trec_eval 9.0.8, m_num_rel.c, through pytrec_eval.
     """
 

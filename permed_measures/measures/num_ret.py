@@ -12,6 +12,7 @@ class _NumRet(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "NumRet NumRet(rel=1)").means   # c, a, x; a
     {NumRet: 3.0, NumRet(rel=1): 1.0}
 
+    Not for quality: it is a count that grows with the depth of the lists.
     Source: trec_eval 9.0.8, m_num_ret.c and m_num_rel_ret.c, through pytrec_eval.
     """
 

@@ -14,6 +14,7 @@ class _P(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "P@5").means   # a: 1/5
     {P@5: 0.2}
 
+    Not for queries with fewer than k relevant documents, where no list reaches 1: RelativeP, Rprec.
     Source: van Rijsbergen, Information Retrieval, 1979; trec_eval 9.0.8, m_P.c, through pytrec_eval.
     """
 

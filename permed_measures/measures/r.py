@@ -16,6 +16,7 @@ class _R(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "R@5").means   # a of a and b
     {R@5: 0.5}
 
+    Not for judgements with holes, or queries with more than k relevant documents, where no list reaches 1.
     Source: trec_eval 9.0.8, m_recall.c, through pytrec_eval.
     """
 

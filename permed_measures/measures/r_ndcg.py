@@ -45,6 +45,7 @@ class _RnDCG(RankingMeasure):
     >>> round(evaluate(qrels, run, "RnDCG")["RnDCG"], 12)       # (2/2 + 2 / (2 + 1/log2(3))) / 2
     0.880093766716
 
+    Not for new work: it is for reading trec_eval's output; nDCG is what papers report.
     Source: trec_eval, m_Rndcg.c.
     """
 

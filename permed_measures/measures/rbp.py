@@ -43,6 +43,7 @@ class _RBP(RankingMeasure):
     >>> evaluate(qrels, run, "RBP(p=0.5) RBP(p=0.5,rel=1)").means  # 0.5 (1/2 + 1/4); 0.5 (1 + 1/4)
     {RBP(p=0.5): 0.375, RBP(p=0.5,rel=1): 0.625}
 
+    Not for comparing queries whose best grades differ: each is divided by its own; GradedRBP has one scale.
     Source: Moffat and Zobel, ACM TOIS 27(1), 2008; trec_eval 10.0, m_rbp.c.
     """
 

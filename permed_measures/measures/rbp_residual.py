@@ -24,6 +24,7 @@ class _RBPResidual(RankingMeasure):
     >>> evaluate(qrels, run, "RBPResidual(p=0.5)").means        # p: 1 - 0.5 (1 + 1/4); q: 0
     {RBPResidual(p=0.5): 0.1875}
 
+    Not for quality: it says how much of RBP is unknown; the smaller, the surer.
     Source: Moffat and Zobel, ACM TOIS 27(1), 2008; trec_eval 10.0, m_rbp_resid.c.
     """
 

@@ -29,6 +29,7 @@ class _RelativeP(RankingMeasure):
     >>> evaluate(qrels, run, "RelativeP@1 RelativeP@5").means    # 1/1; 1/2
     {RelativeP@1: 1.0, RelativeP@5: 0.5}
 
+    Not for comparing with papers that report P: there a short list of relevant documents caps the value.
     Source: trec_eval, m_rel_P.c (``relative_P``).
     """
 

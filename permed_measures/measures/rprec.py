@@ -16,6 +16,7 @@ class _Rprec(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "Rprec").means   # a, in the top 2
     {Rprec: 0.5}
 
+    Not for queries with very few relevant documents: with one it is P@1.
     Source: Buckley and Voorhees, Retrieval System Evaluation, 2005; trec_eval 9.0.8, m_Rprec.c, through pytrec_eval.
     """
 

@@ -23,6 +23,7 @@ class _RprecMult(RankingMeasure):
     >>> evaluate(qrels, run, "RprecMult@0.5 RprecMult@2").means     # 1.5 is rank 2: 1/2; rank 6: 2/6
     {RprecMult@0.5: 0.5, RprecMult@2: 0.3333333333333333}
 
+    Not for new work: it is for reading trec_eval's output.
     Source: trec_eval, m_Rprec_mult.c.
     """
 

@@ -16,6 +16,7 @@ class _RR(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "RR").means   # a: 1/2
     {RR: 0.5}
 
+    Not for queries with several right answers that all matter: nothing below the first one counts.
     Source: Kantor and Voorhees, Information Retrieval 2, 2000; trec_eval 9.0.8, m_recip_rank.c, through pytrec_eval.
     """
 

@@ -14,6 +14,7 @@ class _SetAP(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetAP").means   # 1/3 · 1/2
     {SetAP: 0.16666666666666666}
 
+    Not for ranked lists: the order does not count.
     Source: trec_eval 9.0.8, m_set_map.c, through pytrec_eval.
     """
 

@@ -16,6 +16,7 @@ class _SetF(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetF").means   # 2 PR / (P + R)
     {SetF: 0.4}
 
+    Not for ranked lists: the order does not count, and a longer list changes the value.
     Source: trec_eval 9.0.8, m_set_F.c, through pytrec_eval.
     """
 

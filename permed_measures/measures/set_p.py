@@ -16,6 +16,7 @@ class _SetP(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetP(relative=True)").means   # 1 of 2
     {SetP(relative=True): 0.5}
 
+    Not for ranked lists of a fixed depth: P says the same and names the depth.
     Source: trec_eval 9.0.8, m_set_P.c, through pytrec_eval.
     """
 

@@ -14,6 +14,7 @@ class _SetR(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "SetR").means   # a of a and b
     {SetR: 0.5}
 
+    Not for runs of different depths: the longer list wins.
     Source: trec_eval 9.0.8, m_set_recall.c, through pytrec_eval.
     """
 

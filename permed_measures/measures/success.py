@@ -16,6 +16,7 @@ class _Success(StandardMeasure):
     >>> evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": ["c", "a", "x"]}, "Success@1").means   # c is not relevant
     {Success@1: 0.0}
 
+    Not for telling good lists from better ones: one relevant document in the top k is all it sees.
     Source: trec_eval 9.0.8, m_success.c, through pytrec_eval.
     """
 

@@ -23,6 +23,7 @@ class _Unjudged(RankingMeasure):
     >>> evaluate(qrels, run, "Unjudged@2 Unjudged@5").means      # x of 2; x and y of 5
     {Unjudged@2: 0.5, Unjudged@5: 0.4}
 
+    Not for quality: it says how much of a list nobody has looked at.
     Source: trec_eval 10.0, m_unjudged.c (``unj``).
     """
 

@@ -28,6 +28,7 @@ class _Utility(RankingMeasure):
     >>> evaluate(qrels, run, "Utility Utility(nonrel_ret=-0.5,rel_missed=-2)").means    # 2 - 2; 2 - 1 - 2
     {Utility: 0.0, Utility(nonrel_ret=-0.5,rel_missed=-2): -1.0}
 
+    Not for ranked lists, nor means over queries of unlike size: it is a sum without an upper bound.
     Source: trec_eval, m_utility.c.
     """
 

@@ -4,12 +4,17 @@ Rows stay in their engine. What is written here is one set of Narwhals expressio
 Narwhals is imported on first use.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.errors import require
 
 if TYPE_CHECKING:
+    from permed_measures.evaluate import Evaluation
     from permed_measures.tables.evaluate import evaluate_tables as evaluate_tables
     from permed_measures.tables.evaluate import known_measures as known_measures
     from permed_measures.tables.evaluate import table_means as table_means
@@ -25,6 +30,21 @@ _LATER = {
     **dict.fromkeys(("evaluate_files", "evaluate_systems"), "files"),
     "to_sql": "sql",
 }
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """A run that stays in its engine: what it reached, and its documents in order, for those who ask."""
+
+    evaluation: Evaluation
+    lists: Callable[[int | None], Iterator[tuple[str, list[str]]]]
+    """Given a depth: every query and its documents, sorted by query."""
+
+
+def stays_in_engine(source: object) -> bool:
+    """Whether it is a table that is evaluated where it is: DuckDB's, Spark's, one of Ibis, a LazyFrame of Polars."""
+    kind = type(source)
+    return kind.__module__.partition(".")[0] in ("duckdb", "_duckdb", "pyspark", "ibis") or kind.__name__ == "LazyFrame"
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (a function or class of this package)

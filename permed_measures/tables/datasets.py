@@ -66,7 +66,7 @@ def is_parquet(path: str) -> bool:
     if place.is_file():
         with place.open("rb") as file:
             return parquet.fits(file.read(_HEAD))
-    return bool(path) and (place.is_dir() or glob.has_magic(path))
+    return bool(path) and ((place.is_dir() and not place.joinpath("qrels").is_dir()) or glob.has_magic(path))
 
 
 def dataset(path: str) -> Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -11,6 +12,7 @@ from permed_measures.errors import require
 from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, SYSTEM, list_keys, with_one
 
 HASH = "hash"
+_AT_ONCE = 10_000
 
 BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
 """What Ibis calls a database, and how it names the order of bytes."""
@@ -187,6 +189,20 @@ def fetch(frame: nw.LazyFrame[Any]) -> list[tuple[Any, ...]]:
     if frame.implementation.is_spark_like():
         return [tuple(row) for row in native.collect()]
     return frame.collect().rows()
+
+
+def stream(frame: nw.LazyFrame[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a sorted table, where the engine can without having all of them in memory."""
+    native = nw.to_native(frame)
+    if hasattr(type(native), "fetchmany"):  # DuckDB before 2.0
+        while rows := native.fetchmany(_AT_ONCE):
+            yield from rows
+    elif frame.implementation.is_duckdb():
+        yield from native.iter_rows()
+    elif frame.implementation.is_spark_like():
+        yield from map(tuple, native.toLocalIterator())
+    else:  # a database behind Ibis may have another order of texts
+        yield from sorted(frame.collect().rows())
 
 
 def _lazy(native: Any) -> nw.LazyFrame[Any]:  # noqa: ANN401  (a table of the engine)

@@ -238,16 +238,22 @@ class Pipeline:
     def _totals(self, query_sets: set[QuerySet]) -> nw.LazyFrame[Any]:
         """Join, order and sum: one row per query."""
         judged = self.table.judged_columns(without_duplicates(self.qrels, self.duplicates))
-        returned = self._with_nan_placed(self.plan.order)
-        judged_part = self._of_judged_queries(returned)
+        ranked = self.ranked(self.plan.depth)
+        systems = systems_of(self.run.rows) if self.run.more else None
+        totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"), systems)
+        if query_sets == {"qrels"}:
+            return totals
+        return _with_query_sets(totals, self._with_nan_placed(self.plan.order), query_sets)
+
+    def ranked(self, depth: int | None, *, whole_run: bool = False) -> nw.LazyFrame[Any]:
+        """Rank the documents of judged queries, or of all, down to a depth."""
+        rows = self._with_nan_placed(self.plan.order)
+        if not whole_run:
+            rows = self._of_judged_queries(rows)
         counted = None
         if self.facts is not None and self.duplicates == "error":  # rows grouped for duplicates are not read twice
             counted = self.facts.run_rows, self.facts.judged_queries - self.facts.missing
-        single = without_duplicates(replace(self.run, rows=judged_part), self.duplicates)
-        ranked = rank_run(single, self.plan.depth, counted)
-        systems = systems_of(self.run.rows) if self.run.more else None
-        totals = self.table.totals(judged, ranked.join(judged, on=[QUERY, DOC], how="inner"), systems)
-        return totals if query_sets == {"qrels"} else _with_query_sets(totals, returned, query_sets)
+        return rank_run(without_duplicates(replace(self.run, rows=rows), self.duplicates), depth, counted)
 
     def _of_judged_queries(self, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         """Leave out other queries: logs hold far more of them than anybody judges, and they need no ranks."""

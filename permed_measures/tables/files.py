@@ -35,6 +35,7 @@ class Found(NamedTuple):
     systems: dict[str | None, Evaluation]
     segments: dict[str, dict[str, str]]
     """Of every segment that was asked for, the value of each query."""
+    pipeline: Pipeline
 
 
 def evaluate_files(  # noqa: PLR0913  (all but four by name)
@@ -138,7 +139,7 @@ def evaluations(  # noqa: PLR0913  (as above)
             order=pipeline.plan.order,
             conditions=pipeline.plan.conditions(pipeline.query_sets, reached[system].counts, lambda: digests),
         )
-    return Found(found, segments)
+    return Found(found, segments, pipeline)
 
 
 def _check_grades(pipeline: Pipeline, place: str) -> None:
@@ -261,6 +262,7 @@ def _notes(
             measures=list(pipeline.labels),
             highest=highest,
             top_grade=None if pipeline.profile is None else pipeline.profile.top_grade,
+            judgements=facts.qrels_rows,
         ).notes()
     return notes
 

@@ -1,0 +1,132 @@
+"""The examples of a page, run in order in a folder of their own: files are written, code and commands are compared.
+
+A fence with ``title="name"`` is a file, one of ``python`` with ``>>>`` a doctest that goes on where the one before
+ended, and one of ``console`` commands after ``$`` with what they print; ``...`` is anything. ``python
+docs/make/examples.py PAGE --write`` fills in what commands print. ``<!-- needs: ranx -->`` on a page says what it
+imports beyond the extras cli, frames and tables.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FOLDER = Path(__file__).resolve().parents[1]
+_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_SLOW = 300
+
+
+class Block(NamedTuple):
+    """A fence: its language, the file that it is, what is in it, and where that starts."""
+
+    language: str
+    title: str
+    body: str
+    start: int
+
+
+def pages() -> list[Path]:
+    """Return all pages that people wrote."""
+    return sorted(path for path in FOLDER.rglob("*.md") if "make" not in path.relative_to(FOLDER).parts)
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the fences of a page that are files, code to run or commands."""
+    found = []
+    for fence in _FENCE.finditer(text):
+        title = re.search(r'title="([^"]+)"', fence[2])
+        block = Block(fence[1], title[1] if title else "", fence[3], fence.start(3))
+        if block.title or block.language == "console" or (block.language == "python" and ">>>" in block.body):
+            found.append(block)
+    return found
+
+
+def needs(text: str) -> list[str]:
+    """Return the modules that a page says it needs."""
+    found = re.search(r"<!-- needs: (.+?) -->", text)
+    return found[1].split() if found else []
+
+
+def _commands(body: str) -> Iterator[tuple[str, str]]:
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, _, said = part.partition("\n")
+        while command.endswith("\\"):
+            line, _, said = said.partition("\n")
+            command = f"{command}\n{line}"
+        yield command, said
+
+
+def _said(command: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    surroundings = {**os.environ, "PATH": path, "COLUMNS": "110", "NO_COLOR": "1"}
+    if "permed-measures" not in {found.name for found in entry_points(group="pytest11")}:  # not installed
+        surroundings["PYTEST_PLUGINS"] = "permed_measures.gating.pytest_plugin"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=surroundings, check=False, timeout=_SLOW,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def run(text: str, folder: Path) -> tuple[list[str], str]:
+    """Run a page; return what differs, and the page with what its commands really print."""
+    wrong: list[str] = []
+    known: dict[str, Any] = {}
+    written = text
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        for block in blocks(text):
+            if block.title:
+                (folder / block.title).parent.mkdir(parents=True, exist_ok=True)
+                (folder / block.title).write_text(block.body, encoding="utf-8")
+            elif block.language == "console":
+                shown = []
+                for command, expected in _commands(block.body):
+                    said = _said(command, folder)
+                    if doctest.OutputChecker().check_output(expected, said, _FLAGS):
+                        said = expected
+                    else:
+                        wrong.append(f"$ {command}\nthe page has:\n{expected}\nit prints:\n{said}")
+                    shown.append(f"$ {command}\n{said.rstrip()}\n" if said.strip() else f"$ {command}\n")
+                written = written.replace(block.body, "".join(shown), 1)
+            else:
+                wrong += _doctest(block.body, known)
+    finally:
+        os.chdir(here)
+    return wrong, written
+
+
+def _doctest(source: str, known: dict[str, Any]) -> list[str]:
+    test = doctest.DocTestParser().get_doctest(source, known, "page", "page", 0)
+    out: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=_FLAGS)
+    runner.run(test, out=out.append, clear_globs=False)
+    known.update(test.globs)
+    return ["".join(out)] if runner.failures else []
+
+
+def main() -> None:
+    """Run pages, and end with 1 where something differs; with --write, put what commands print into them."""
+    differ = 0
+    for name in [name for name in sys.argv[1:] if name != "--write"]:
+        with tempfile.TemporaryDirectory() as folder:
+            wrong, written = run(Path(name).read_text(encoding="utf-8"), Path(folder))
+        if "--write" in sys.argv:
+            Path(name).write_text(written, encoding="utf-8")
+        print(f"{name}: {len(wrong)} differ", *wrong, sep="\n")
+        differ += len(wrong)
+    sys.exit(1 if differ else 0)
+
+
+if __name__ == "__main__":
+    main()

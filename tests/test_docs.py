@@ -1,0 +1,107 @@
+"""The manual is true: its examples run and print what the pages show, every page is found, every measure has a page."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from permed_measures.measures.base import DEFINED, STANDARD
+from permed_measures.measures.definitions import description
+
+ROOT = Path(__file__).resolve().parents[1]
+MAKE = ROOT / "docs" / "make"
+
+
+def tool(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", MAKE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+examples = tool("examples")
+TEXTS = {path: path.read_text(encoding="utf-8") for path in examples.pages()}
+WITH_EXAMPLES = [
+    pytest.param(
+        path, marks=[pytest.mark.full] if examples.needs(text) else [], id=str(path.relative_to(ROOT / "docs"))
+    )
+    for path, text in TEXTS.items()
+    if examples.blocks(text)
+]
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES)
+def test_the_examples_of_a_page(path):
+    for module in examples.needs(TEXTS[path]):
+        pytest.importorskip(module, reason=f"{module} is not installed, and {path.name} is about it")
+    pytest.importorskip("click", reason="the pages use the shell tool")
+    done = subprocess.run([sys.executable, MAKE / "examples.py", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_example_that_is_wrong_is_found(tmp_path):
+    page = 'A\n```text title="a.txt"\none\n```\n```console\n$ cat a.txt\ntwo\n```\n```python\n>>> 1 + 1\n3\n```\n'
+    wrong, written = examples.run(page, tmp_path)
+    assert len(wrong) == 2
+    assert "$ cat a.txt\none\n" in written
+
+
+def test_links_between_pages():
+    made = ("measures/", "reference/", "report.html", "report-annotated.html")
+    for path, text in TEXTS.items():
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
+            target = (path.parent / link).resolve()
+            generated = str(target).startswith(tuple(str(ROOT / "docs" / name) for name in made))
+            assert generated or target.exists(), f"{path}: {link}"
+
+
+def test_every_page_has_one_title():
+    for path, text in TEXTS.items():
+        outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert len(re.findall(r"^# ", outside, re.MULTILINE)) == 1, path
+
+
+def test_every_measure_answers_a_question_and_says_when_not_to_use_it():
+    asked = {re.match(r"\w+", name)[0] for names in tool("words").EN.questions.values() for name in names}
+    assert asked == DEFINED.keys() | STANDARD.keys()
+    silent = [name for name, measure in {**DEFINED, **STANDARD}.items() if "\nNot for " not in description(measure)]
+    assert silent == []
+
+
+def test_the_text_for_assistants_leads_somewhere():
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8"))
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_json_is_what_the_schema_says():
+    jsonschema = pytest.importorskip("jsonschema", reason="the schema is checked with jsonschema")
+    from permed_measures import evaluate
+
+    schema = json.loads((ROOT / "docs" / "eval-schema.json").read_text(encoding="utf-8"))
+    found = json.loads(evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP nDCG@10").to_json())
+    jsonschema.validate(found, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**found, "signatures": {"AP": "AP"}}, schema)
+
+
+@pytest.mark.full
+def test_the_site_builds_and_needs_no_network():
+    pytest.importorskip("zensical", reason="the site is built with Zensical: pip install --group docs")
+    done = subprocess.run([sys.executable, MAKE], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    site = ROOT / "build" / "manual" / "site"
+    pages = {path.stem for path in (site / "measures").glob("*.html")}
+    assert pages == {*DEFINED, *STANDARD, "index"}
+    gwap = (site / "measures" / "GWAP.html").read_text(encoding="utf-8")
+    assert "<math" in gwap
+    assert "<svg" in gwap
+    assert "0.2917" in gwap  # (1/1 · 0.5 + 2/3 · 1.0) / 4
+    assert "unpkg.com" not in gwap
