@@ -1,30 +1,36 @@
-"""Run a notebook whose cells are results: all must be shown as tables, in few lines as text."""  # noqa: INP001  (a script)
+"""Run the notebooks of docs/notebooks, and write each as a page: .ci/notebook.py FOLDER."""  # noqa: INP001  (a script)
+
+import sys
+from pathlib import Path
 
 import nbclient
 import nbformat
+from nbconvert import HTMLExporter
 
 _LINES = 20
-_SETUP = """
-from permed_measures import compare, evaluate, explain, gate, verify
-qrels = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(100)}
-run = {query_id: ["b", "x", "a"] for query_id in qrels}
-other = {query_id: ["a", "b"] for query_id in qrels}
-"""
-_SHOWN = (
-    "evaluate(qrels, run, 'GWAP@10 P@1')",
-    "compare(qrels, run, {'other': other}, 'GWAP@10 P@1')",
-    "gate(qrels, run, ['P@1>=0.1'])",
-    "explain(qrels, run, value='0.5', about='map@10')",
-    "verify(qrels, run, 'P@1')",
-    "evaluate(qrels, run, 'GWAP@10 P@1').to_dataframe()",
-)
+_HERE = Path(__file__).parent.parent / "docs" / "notebooks"
+_NOTEBOOKS = sorted(_HERE.glob("*.ipynb"))
+_FRAMES = ("to_frame", "to_dataframe")
 
-notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in (_SETUP, *_SHOWN)])
-nbclient.NotebookClient(notebook, timeout=300).execute()
-for cell in notebook.cells[1:]:
-    shown = [output["data"] for output in cell.outputs if output["output_type"] == "execute_result"]
-    if len(shown) != 1 or "<table" not in shown[0].get("text/html", ""):
-        raise SystemExit(f"not shown as a table: {cell.source}: {cell.outputs}")
-    if len(shown[0]["text/plain"].splitlines()) > _LINES:
-        raise SystemExit(f"more than {_LINES} lines: {cell.source}")
-print(f"{len(_SHOWN)} results are shown as tables")  # noqa: T201  (a script)
+folder = Path(sys.argv[1])
+for path in _NOTEBOOKS:
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
+    shown = [
+        (cell.source, output["data"])
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if output["output_type"] == "execute_result"
+    ]
+    for source, data in shown:
+        if len(data.get("text/plain", "").splitlines()) > _LINES and not any(frame in source for frame in _FRAMES):
+            raise SystemExit(f"{path.name}: more than {_LINES} lines of text: {source}")
+    ours = [data["text/html"] for _, data in shown if "permed-measures" in data.get("text/html", "")]
+    figures = [data for _, data in shown if "image/svg+xml" in data]
+    if not ours or not figures or not all("<table" in html for html in ours):
+        raise SystemExit(f"{path.name}: no result is shown as a table, or no figure")
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    (folder / f"{path.stem}.html").write_text(page, encoding="utf-8")
+    print(f"{path.name}: {len(ours)} results and {len(figures)} figures are shown")  # noqa: T201  (a script)
+if not _NOTEBOOKS:
+    raise SystemExit(f"no notebook is in {_HERE}")

@@ -5,6 +5,7 @@ Only tools that the test group installs are asked here; the entries of the other
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import statistics
@@ -12,6 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -20,12 +22,14 @@ from ir_measures import parse_measure
 from ir_measures.providers import registry
 from sklearn.metrics import ndcg_score
 
+from compat import other_tools
 from compat.corpora import CORPORA
 from compat.corpora.corpus import Corpus, Grid
 from compat.corpora.real import FOLDER
 from permed_measures.evaluate.conventions import FAMILIES, Convention, base_of
 from permed_measures.evaluate.conventions.orders import JudgedRun
-from permed_measures.explanation.tools import TOOLS, Tool
+from permed_measures.explanation.search import Search
+from permed_measures.explanation.tools import TOOLS, Tool, find
 from permed_measures.explanation.values import Values
 from permed_measures.verification.references.reference import has_near_ties, has_ties, trec_order
 
@@ -308,7 +312,34 @@ def test_trec_evals_own_output() -> None:
     assert apart == {0.1, 0.6}
 
 
+SAID = json.loads(Path(__file__).with_name("other_tools.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", [*other_tools.REAL, *other_tools.MADE])
+def test_what_other_tools_said_is_reproduced_and_named(name: str) -> None:
+    """Values that seven tools computed; on real data explain() names the tool first, or among equals."""
+    if name in other_tools.REAL and not FOLDER.is_dir():
+        pytest.skip(f"the reference data is not at {FOLDER}")
+    search, wrong = Search(JudgedRun(*other_tools.corpus(name), None)), []
+    values = [(f"{tool}:{asked}", value) for corpus, tool, asked, value in SAID["values"] if corpus == name]
+    for asked, value in values:
+        tool, at = find(asked)
+        ours = search.values(None if at is None else int(at)).mean(tool.convention(at))
+        if not abs(ours - value) <= 1e-9:  # some compute in 32 bits
+            wrong.append(f"{asked}: {ours!r}, the tool says {value!r}")
+        if name in other_tools.REAL:
+            matches = search.searched(f"{value:.6f}", [(tool.family, at)], None).matches
+            first = [match for match in matches if match.convention.cost == matches[0].convention.cost]
+            if not any(tool in match.tools for match in first):
+                wrong.append(f"{asked}: {value} is explained by {[match.words for match in matches[:3]]}")
+    assert not wrong, "\n".join(wrong)
+    assert len(values) >= 60
+    versions = {tool.version.rpartition(" ")[2] for tool in TOOLS}
+    assert set(SAID["versions"].values()) <= versions
+
+
 def test_every_entry_says_how_it_was_checked() -> None:
     for tool in TOOLS:
-        assert tool.checked.startswith(("compat", "by hand, ", "by definition", "our own measures"))
+        assert tool.checked.startswith(("compat", "by hand, ", "by definition", "our own measures", "read, "))
+        assert tool.checked.startswith("read, ") == ("not run" in tool.remark)
         assert tool.checked.startswith("compat") == (tool.tool in CALLS)

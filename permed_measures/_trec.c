@@ -736,13 +736,18 @@ static PyObject *hits_of(const Chunk *chunk, const Group *group, PyObject *grade
     return list;
 }
 
+/* Not by "y#": compiled with the headers of Python 3.13 and later, that format fails on 3.12 and before. */
+static PyObject *bytes_of(const void *at, size_t size) {
+    return at == NULL ? Py_NewRef(Py_None) : PyBytes_FromStringAndSize(at, (Py_ssize_t)size);
+}
+
 static PyObject *group_as_tuple(const Chunk *chunk, const Group *group, PyObject *grades) {
     const char *arena = (const char *)chunk->arena.at;
     PyObject *hits = hits_of(chunk, group, grades), *made;
     if (hits == NULL) return NULL;
-    made = Py_BuildValue("(s#ky#y#N)", arena + group->query, (Py_ssize_t)group->query_size, (unsigned long)group->num_ret,
-                         arena + group->ids, (Py_ssize_t)group->ids_size, arena + group->scores,
-                         (Py_ssize_t)(group->num_scores * sizeof(double)), hits);
+    made = Py_BuildValue("(NkNNN)", PyUnicode_FromStringAndSize(arena + group->query, (Py_ssize_t)group->query_size),
+                         (unsigned long)group->num_ret, bytes_of(arena + group->ids, group->ids_size),
+                         bytes_of(arena + group->scores, group->num_scores * sizeof(double)), hits);
     return made;
 }
 
@@ -765,11 +770,12 @@ static PyObject *answer(Job *job, PyObject *grades) {
             if (chunk->status == NO_MEMORY) return PyErr_NoMemory();
             if (chunk->status == UNREADABLE) return errno = job->error, PyErr_SetFromErrno(PyExc_OSError);
             if (chunk->status == FAULT)
-                return Py_BuildValue("(sKy#)", "fault", (unsigned long long)(lines + chunk->line), chunk->fault.at,
-                                     (Py_ssize_t)chunk->fault.size);
+                return Py_BuildValue("(sKN)", "fault", (unsigned long long)(lines + chunk->line),
+                                     bytes_of(chunk->fault.at, chunk->fault.size));
             if (chunk->status == AGAIN)
-                return Py_BuildValue("(sKy#K)", "again", (unsigned long long)(lines + chunk->line), chunk->fault.at,
-                                     (Py_ssize_t)chunk->fault.size, (unsigned long long)(lines + chunk->first));
+                return Py_BuildValue("(sKNK)", "again", (unsigned long long)(lines + chunk->line),
+                                     bytes_of(chunk->fault.at, chunk->fault.size),
+                                     (unsigned long long)(lines + chunk->first));
             return Py_BuildValue("(s)", chunk->status == MIXED ? "mixed" : "large");
         }
         lines += chunk->lines;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -364,3 +365,11 @@ def test_rankings_of_a_mapping_that_is_no_dict():
     run = MappingProxyType({"q": MappingProxyType({"a": 1.0, "b": 2.0})})
     found = rankings_of(as_qrels({"q": {"a": 1}}), run, ["q"])
     assert [view.ranked for view in found.views] == [[(2, 1)]]
+
+
+def test_no_format_depends_on_the_headers_that_the_compiled_part_is_made_with():
+    """A length in a format ("y#") needs headers that say how long it is: those of 3.13 do not, and 3.12 asks."""
+    for source in Path(permed_measures.__file__).parent.glob("_*.c"):
+        calls = re.findall(r"Py(?:_BuildValue|Arg_Parse\w*|Object_CallFunction)\([^;]*;", source.read_text())
+        assert calls
+        assert not [call for call in calls if re.search(r'"[^"]*#[^"]*"', call)]

@@ -448,3 +448,22 @@ def test_the_command_says_what_is_wrong(tool, arguments, said):
     code, _, error = tool(*arguments)
     assert code == 2
     assert said in error
+
+
+def test_a_dcg_that_is_not_normalised_and_the_discount_of_2002():
+    qrels, run = {"q": {"a": 3, "b": 2, "c": 3}}, {"q": ["a", "b", "c"]}
+    at_most_one = 3 / 1 + 2 / math.log2(3) + 3 / math.log2(4)  # 5.7619
+    by_2002 = 3 + 2 / 1 + 3 / math.log2(3)  # 6.8928
+    found = explain(qrels, run, value=f"{at_most_one:.4f}", about="dcg@10")
+    assert (found.value, found.matches[0].words) == (
+        pytest.approx(at_most_one, abs=1e-4),
+        "DCG at 10, gain = grade",
+    )
+    found = explain(qrels, run, value=f"{by_2002:.4f}", about="dcg@10")
+    assert found.matches[0].words == "DCG at 10, gain = grade, discount = log2(rank), none at ranks 1 and 2"
+    assert [tool.tool for tool in found.matches[0].tools] == ["Järvelin and Kekäläinen 2002"]
+    best = 3 + 3 / 1 + 2 / math.log2(3)
+    found = explain(qrels, run, value=by_2002 / best, about="ndcg@10", decimals=6)
+    assert "Järvelin and Kekäläinen 2002" in found.matches[0].used_by
+    assert found.matches[0].measure is None  # no measure of ours computes it
+    assert explain(qrels, run, value="53.6%", about="dcg@10").value == pytest.approx(0.536)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import os
 import subprocess
@@ -265,13 +264,6 @@ except permed_measures.HostError as error:
         "{GWAP@10: 1.0, AP: 1.0}",
         "ir_measures.parse_trec_measure was replaced after register(); undo that first: nothing was changed",
     ], done.stderr
-
-
-def test_what_the_page_on_hosts_shows_holds():
-    page = Path(permed_measures.__file__).parents[1] / "docs" / "hosts.md"
-    failed, tried = doctest.testfile(str(page), module_relative=False)
-    assert tried
-    assert not failed
 
 
 QUERIES = {"qid": ["1", "2"], "query": ["x", "y"]}

@@ -72,7 +72,7 @@ def test_latex_has_booktabs_rules_and_notes():
         "\\toprule",
         "run & MAP & n \\\\",
     ]
-    assert r"a|b & \textbf{0.2500}\phantom{\textsuperscript{*}} & 3 \\" in lines
+    assert r"a\textbar{}b & \textbf{0.2500}\phantom{\textsuperscript{*}} & 3 \\" in lines
     assert r"检索 & 0.1250\textsuperscript{*} & -- \\" in lines
     assert r"\textbackslash{}x1b{[}2J & 0.0000\phantom{\textsuperscript{*}} & 10 \\" in lines
     assert lines[-4:] == ["{*} differs \\\\", "x\\_y", "\\end{table}", ""]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from compat.corpora import CORPORA
 from compat.tables import TABLES, duckdb_relations
-from permed_measures import InputError, ParamError, evaluate, evaluate_tables, inspect_tables, table_means
+from permed_measures import HostError, InputError, ParamError, evaluate, evaluate_tables, inspect_tables, table_means
 from permed_measures.measures import DEFINED
 from permed_measures.ranking import ORDERS
 from permed_measures.tables import known_measures
@@ -479,3 +479,12 @@ def test_unjudged_queries_are_not_checked():
     """Logs hold what nobody looks at: a fault there changes no value."""
     run = {"q": {"a": 1.0}, "nobody judged this": {"a": math.nan}}
     assert rows(evaluate_tables(*tables("polars", {"q": {"a": 1}}, run), "P@1")) == [{"query_id": "q", "P@1": 1.0}]
+
+
+def test_a_polars_that_is_too_old_is_named(monkeypatch):
+    qrels, run = tables("polars", {"q": {"a": 1}}, {"q": {"a": 1.0}})
+    monkeypatch.setattr(pl, "__version__", "1.9.0")
+    with pytest.raises(
+        HostError, match=r"polars 1\.9\.0 is too old for tables, .*: pip install 'permed-measures\[tables\]'"
+    ):
+        evaluate_tables(qrels, run, "AP")

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from permed_measures import InputError, ParamError, compare, gate
+from permed_measures.cli import main as run_tool
 from permed_measures.comparison import Comparison
 from tests.test_tables_systems import ENGINES, language, made, qrels_frame, run_frame
 
@@ -145,3 +146,75 @@ def test_nobody_corrects_means_in_an_engine():
     judged, returned = tables("polars", qrels, {"a": runs["a"]})
     with pytest.raises(ParamError, match="human: means are corrected in memory"):
         gate(judged, returned["a"], ["RR>=0.1"], human=qrels)
+
+
+def tool(*arguments):
+    with pytest.raises(SystemExit) as end:
+        run_tool(list(map(str, arguments)))
+    return end.value.code
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a folder of qrels, of runs in several files each, and of the same as single files."""
+    qrels, runs = made(11)
+    qrels_frame(qrels).write_parquet(tmp_path / "qrels.parquet")
+    for name in ("a", "B"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        frame = run_frame({name: runs[name]})
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+        frame[:200].write_parquet(tmp_path / "runs" / name / "1.parquet")
+        frame[200:].write_parquet(tmp_path / "runs" / name / "2.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize("engine", [(), ("--engine", "polars"), ("--memory-limit", "200MB")], ids=str)
+def test_compare_takes_what_eval_takes(files, capsys, monkeypatch, engine):
+    monkeypatch.chdir(files)
+    asked = ("-m", MEASURES, "--cluster", "conversation", "--format", "json")
+    assert tool("compare", "qrels.parquet", "a.parquet", "B.parquet", *asked) == 0
+    here = json.loads(capsys.readouterr().out)
+    assert tool("compare", "qrels.parquet", "runs/a/*.parquet", "runs/B", *asked, *engine) == 0
+    assert json.loads(capsys.readouterr().out) == close(here)
+    assert tool("compare", "qrels.parquet", "runs/a", "runs/B", "-m", "RR", "--group", "language", *engine) == 0
+    assert "language" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("engine", [(), ("--engine", "polars")], ids=str)
+def test_gate_takes_what_eval_takes(files, capsys, monkeypatch, engine):
+    monkeypatch.chdir(files)
+    drop = ("RR>=0.01", "--max-drop", "0.5", "--format", "json")
+    codes, found = [], []
+    for run, baseline, more in (("a.parquet", "B.parquet", ()), ("runs/a", "runs/B/*.parquet", engine)):
+        codes.append(tool("gate", "qrels.parquet", run, *drop, "--baseline", baseline, *more))
+        found.append(json.loads(capsys.readouterr().out)["checks"])
+    assert codes == [0, 0]
+    assert found[1] == close(found[0])
+    for run, more in (("a.parquet", ()), ("runs/a", engine)):  # what one accepts is the other's baseline
+        assert tool("gate", "qrels.parquet", run, "RR>=0.01", "--baseline", "accepted", "--accept", *more) == 0
+        capsys.readouterr()
+        for again, others in (("a.parquet", ()), ("runs/a", engine)):
+            assert tool("gate", "qrels.parquet", again, *drop, "--baseline", "accepted", *others) == 0
+            checks = json.loads(capsys.readouterr().out)["checks"]
+            assert [check["why"] for check in checks if check["kind"] == "drop"] == ["the rankings are identical"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compare", "qrels.parquet", "runs/a", "runs/none"), "runs/none"),
+        (
+            ("compare", "qrels.parquet", "runs/a", "runs/B", "--human", "qrels.parquet"),
+            "--human corrects means in memory",
+        ),
+        (("compare", "qrels.parquet", "a.parquet", "runs/B", "--master", "local[2]"), "--master is for --engine spark"),
+        (
+            ("gate", "qrels.parquet", "runs/a", "RR>=0", "--baseline", "old/*.parquet", "--max-drop", "1"),
+            "no file matches",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said(files, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(files)
+    assert tool(*arguments) == 2
+    assert message in capsys.readouterr().err

@@ -43,7 +43,7 @@ class _Room:
 def command_files() -> dict[str, str]:
     """Return the file of each command by the command's name."""
     names = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
-    return {name.replace("_", "-"): name for name in names}
+    return {name if name == "trec_eval" else name.replace("_", "-"): name for name in names}  # that is how it is called
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

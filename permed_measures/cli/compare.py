@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
+from permed_measures.cli._engines import engine_options, reading
 from permed_measures.cli._formats import (
     describe_option,
     descriptions_of,
@@ -16,9 +18,7 @@ from permed_measures.cli._formats import (
     format_options,
     layout_options,
     order_option,
-    qrels_in,
     report_options,
-    run_in,
     show,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
@@ -35,9 +35,7 @@ from permed_measures.render.result import Format
 
 
 @click.command(short_help="Compare runs with a baseline: changes, intervals, tests, a report.")
-@click.argument(
-    "paths", nargs=-1, required=True, metavar="[QRELS] BASELINE RUN [RUN …]", type=click.Path(dir_okay=False)
-)
+@click.argument("paths", nargs=-1, required=True, metavar="[QRELS] BASELINE RUN [RUN …]")
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
 @click.option("--profile", metavar="NAME|FILE.toml", help="A named set of measures.  [default: permed]")
 @click.option("--name", "names", multiple=True, help="The name of the baseline, of the first run, … in the tables.")
@@ -79,6 +77,7 @@ from permed_measures.render.result import Format
 @click.option("--save", metavar="FILE", help="Also save the values of all queries: compare takes the file as runs.")
 @layout_options
 @figure_options
+@engine_options
 @report_options
 def command(  # noqa: PLR0913  (one parameter per option)
     *,
@@ -109,6 +108,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     mapping: str | None,
     save: str | None,
     output: str | None,
+    **of_engine: Any,  # noqa: ANN401  (options that only an engine takes)
 ) -> None:
     r"""Compare RUNS with the BASELINE, query by query.
 
@@ -118,7 +118,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
 
     Several runs of one system (seeds, an LLM asked again) are NAME=RUN,RUN,…: their values are averaged query by query,
     and how far they are apart widens the intervals. What was saved (--save, also of eval) takes the place of runs, and
-    of the QRELS where nothing else is given; other judgements or conditions are refused.
+    of the QRELS where nothing else is given; other judgements or conditions are refused. Folders and patterns of
+    parquet are compared in an engine, as eval evaluates them; --group and --cluster may be columns of the QRELS there.
 
     \b
     Examples:
@@ -130,6 +131,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures compare qrels.txt bm25.run llm=seed1.run,seed2.run,seed3.run -m nDCG@10
       permed-measures compare llm.txt bm25.run dense.run -m nDCG@10 --human people.txt
       permed-measures compare baseline.values new.values
+      permed-measures compare qrels.parquet 'runs/base/*.parquet' 'runs/new/*.parquet' -m nDCG@10
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --group turn --format csv -o by_turn.csv
       permed-measures compare qrels.jsonl no_long.jsonl no_sequential.jsonl no_working.jsonl \
           --describe descriptions.tsv --brief --format markdown
@@ -137,56 +139,59 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures compare qrels.txt a.run b.run --figure differences.pdf --plot differences
     """
     form = form_for(output, form)
-    judged = None if is_saved(paths[0]) else paths[0]
-    systems, clusters = _systems(paths[0 if judged is None else 1 :], names, run_format)
-    if len(systems) < 2:  # noqa: PLR2004  (a baseline and a run)
-        raise ParamError(f"a comparison needs a baseline and a run; given: {', '.join(paths)}")
-    if not measures and profile is None and not any(map(_is_known, systems.values())):
-        profile = "permed"
-    first, *others = systems
-    if human is not None:
-        from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
+    with ExitStack() as opening:
+        reads = opening.enter_context(reading(of_engine, paths, run_format, human=human is not None))
+        judged = None if is_saved(paths[0]) else paths[0]
+        systems, clusters = _systems(paths[0 if judged is None else 1 :], names, run_format, reads.run_in)
+        if len(systems) < 2:  # noqa: PLR2004  (a baseline and a run)
+            raise ParamError(f"a comparison needs a baseline and a run; given: {', '.join(paths)}")
+        if not measures and profile is None and not any(map(_is_known, systems.values())):
+            profile = "permed"
+        first, *others = systems
+        if human is not None:
+            from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
 
-        if judged is None or len(others) != 1 or any(isinstance(system, list) for system in systems.values()):
-            msg = "--human takes the judge's qrels, a baseline and one run"
-            raise ParamError(msg)
-        found = corrected(
-            *(qrels_in(judged, qrels_format), human, systems[others[0]], list(measures) or None),
-            baseline=systems[first],
-            profile=profile,
-            min_relevance=min_relevance,
-            queries=queries,
-            order=order,
-            mapping=mapping,
-            cluster=cluster,
-            alpha=alpha,
-        )
-        show(found, form, output)
-        return
-    with progress("reading") as step:
-        comparison = compare(
-            None if judged is None else qrels_in(judged, qrels_format),
-            systems[first],
-            {name: systems[name] for name in others},
-            list(measures) or None,
-            profile=profile,
-            min_relevance=min_relevance,
-            queries=queries,
-            order=order,
-            test=test,
-            correction=correction,
-            groups=groups,
-            cluster=clusters if cluster is None else cluster,
-            margin=margin,
-            all_pairs=all_pairs,
-            p_imp=p_imp,
-            seed=seed,
-            alpha=alpha,
-            p_imp_cutoff=p_imp_cutoff,
-            baseline_name=first,
-            descriptions=descriptions_of(describe, list(systems)),
-            progress=step,
-        )
+            if judged is None or len(others) != 1 or any(isinstance(system, list) for system in systems.values()):
+                msg = "--human takes the judge's qrels, a baseline and one run"
+                raise ParamError(msg)
+            found = corrected(
+                *(reads.qrels_in(judged, qrels_format), human, systems[others[0]], list(measures) or None),
+                baseline=systems[first],
+                profile=profile,
+                min_relevance=min_relevance,
+                queries=queries,
+                order=order,
+                mapping=mapping,
+                cluster=cluster,
+                alpha=alpha,
+            )
+            show(found, form, output)
+            return
+        with progress("reading") as step:
+            comparison = compare(
+                None if judged is None else reads.qrels_in(judged, qrels_format),
+                systems[first],
+                {name: systems[name] for name in others},
+                list(measures) or None,
+                profile=profile,
+                min_relevance=min_relevance,
+                queries=queries,
+                order=order,
+                test=test,
+                correction=correction,
+                groups=groups,
+                cluster=clusters if cluster is None else cluster,
+                margin=margin,
+                all_pairs=all_pairs,
+                p_imp=p_imp,
+                seed=seed,
+                alpha=alpha,
+                p_imp_cutoff=p_imp_cutoff,
+                baseline_name=first,
+                descriptions=descriptions_of(describe, list(systems)),
+                progress=step,
+                table_options=reads.table_options,
+            )
     if save is not None:
         comparison.save(save)
     show(comparison, form, output, brief=brief, signatures=signatures)
@@ -200,7 +205,7 @@ def _is_known(system: Any) -> bool:  # noqa: ANN401  (a System)
 
 
 def _systems(
-    arguments: Sequence[str], names: Sequence[str], run_format: str | None
+    arguments: Sequence[str], names: Sequence[str], run_format: str | None, run_in: Callable[[str, str | None], Any]
 ) -> tuple[dict[str, Any], Groups | None]:
     """Return what is compared, by name (runs, lists of runs, what was saved), and the clusters saved with it."""
     found: list[tuple[str, str, Any]] = []  # a name, one that tells more, and the system

@@ -13,24 +13,21 @@ import click
 
 from permed_measures import tables
 from permed_measures.cli import _formats
+from permed_measures.cli._engines import engine_for, engine_options
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, save_all
 from permed_measures.evaluate.lists import evaluate_lists
 from permed_measures.evaluate.report import Evaluations
-from permed_measures.files import parquet
 from permed_measures.files.output import print_note
-from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS, is_smaller_better
-from permed_measures.files.source import Source, unpacked_name
+from permed_measures.files.source import unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import ORDERS, Order, Ties
 from permed_measures.render.progress import progress
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
-from permed_measures.tables.sessions import ENGINES, Session, opened
+from permed_measures.tables.sessions import Session, opened
 
-_OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns", "--collapse")
-"""What an engine takes, and the readers of files too."""
 _LONG_WORK = 32 << 20
 """Bytes of run files from which on a terminal sees a progress bar."""
 
@@ -56,12 +53,7 @@ _LONG_WORK = 32 << 20
 @_formats.order_option
 @_formats.ties_option
 @_formats.format_options
-@click.option("--engine", type=click.Choice(ENGINES), help="Compute there.  [default: duckdb for folders of parquet]")
-@click.option("--master", metavar="URL", help="Of Spark: local[4], spark://HOST:7077, yarn, sc://HOST.")
-@click.option("--memory-limit", metavar="SIZE", help="Of DuckDB, which then spills to disk, or of Spark's driver: 1GB.")
-@click.option(
-    "--nan-scores", type=click.Choice(("error", "drop", "last")), help="With an engine: leave NaN out, or last."
-)
+@engine_options
 @click.option("--system", metavar="COLUMN", help="With an engine: RUN has several systems, told apart by this column.")
 @click.option("--write", metavar="FOLDER", help="With an engine: also write the values of all queries, as parquet.")
 @click.option("--segment", "segments", multiple=True, metavar="COLUMN", help="Of the QRELS, to be beside these values.")
@@ -150,7 +142,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
         _formats.show(means, form, output)
         return
-    engine = _engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
+    engine = engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
     found: dict[str, Evaluation] = {}
     judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
@@ -243,38 +235,6 @@ def _in_engine(
     source = given if several else given[next(iter(named))]
     found = tables.evaluate_systems(session, judged, source, measures, several=several, named=places, **options)
     return {next(iter(named)) if name is None else name: evaluation for name, evaluation in found.systems.items()}
-
-
-def _engine_for(
-    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any], ties: Ties
-) -> str | None:
-    """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
-    asked = [name for name, value in options.items() if value]
-    of_readers = options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns"))
-    if of_readers or options.get("collapse"):
-        asked = [name for name in asked if f"--{name.replace('_', '-')}" not in _OF_FILES]
-    given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name in asked]
-    if engine is None and run_format in (None, parquet.NAME):
-        datasets = any(map(_is_dataset, paths))
-        engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
-    if engine is not None and ties != "trec":
-        raise ParamError(f"--ties {ties} is for runs in memory; in an engine ({engine}) ties go by document id")
-    if engine is not None and options.get("collapse"):
-        raise ParamError(
-            f"--collapse is for runs in memory, not in an engine ({engine}): map the ids in the table first"
-        )
-    given = [option for option in given if option not in _OF_FILES]
-    if given and engine is None:
-        raise ParamError(f"{given[0]} is for runs in an engine: parquet, or whatever you give with --engine")
-    return engine
-
-
-def _is_dataset(path: str) -> bool:
-    """Whether parquet is more than a file, or a file whose folder is named for the query or the document."""
-    if not is_parquet(path) or not Path(path).is_file():
-        return is_parquet(path)
-    named = {*QUERY_COLUMNS, *DOC_COLUMNS}.intersection(dataset(path).partitions)
-    return bool(named and named.difference(parquet.column_names(Source(path))))
 
 
 def _named(paths: Sequence[str], given: Sequence[str] = ()) -> dict[str, str]:

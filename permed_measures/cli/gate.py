@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from permed_measures.cli import verdict_shown
-from permed_measures.cli._formats import form_for, format_options, order_option, qrels_in, report_options, run_in
+from permed_measures.cli._engines import NAMES, Reading, engine_options, reading
+from permed_measures.cli._formats import form_for, format_options, order_option, report_options
 from permed_measures.comparison import CORRECTIONS
 from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import HostError, InputError, ParamError
@@ -43,7 +44,7 @@ class _Command(click.Command):
 
 
 @click.command(cls=_Command, short_help="Check conditions on a run; exit 1 when one fails, 3 when it cannot be told.")
-@click.argument("qrels", required=False, type=click.Path(dir_okay=False))
+@click.argument("qrels", required=False)
 @click.argument("run", required=False, metavar="[RUN|NAME=RUN,RUN]")
 @click.argument("conditions", nargs=-1)
 @click.option("--config", metavar="FILE", help=f"What to check.  [default: {NAME}, here or above, without QRELS]")
@@ -87,6 +88,7 @@ class _Command(click.Command):
 @click.option("--test", hidden=True)
 @click.option("--seed", hidden=True)
 @format_options
+@engine_options
 @report_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as declared above)
@@ -107,6 +109,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
     \b
     More:
       permed-measures gate qrels.txt new.trec 'nDCG@10>=0.8' --baseline old.trec --max-drop 0.02
+      permed-measures gate qrels.parquet 'new/*.parquet' 'nDCG@10>=0.8' --baseline 'old/*.parquet' --max-drop 0.02
       permed-measures gate --init qrels.txt run.trec     # write gate.toml, with margins that can be decided
       permed-measures gate --accept                      # this run is the baseline from now on
       permed-measures gate --power                       # what can and cannot be caught
@@ -119,16 +122,19 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         options["order"] = None
     how = {name: options.pop(name) for name in ("accept", "init", "only_power", "form", "output", "junit_file")}
     how |= {name: options.pop(name) for name in ("summary", "show_queries", "query_texts")}
-    with _reported(options["run"] or "", how):
+    of_engine = {name: options.pop(name) for name in NAMES}
+    with _reported(options["run"] or "", how), ExitStack() as opening:
         how["form"] = form_for(None if how["init"] else how["output"], how["form"])
         for name, instead in REMOVED.items():
             if options.pop(name) is not None:
                 raise ParamError(f"--{name} is no option any more: {instead}; leave it out")
         settings = _settings(options, init=how["init"])
+        paths = [path for name in ("qrels", "run", "baseline") for path in _listed(settings.get(name))]
+        reads = opening.enter_context(reading(of_engine, paths, settings.get("run_format"), human="human" in settings))
         if how["init"] or how["only_power"] or how["accept"]:
-            _apart(settings, how)
+            _apart(settings, how, reads)
             return
-        result = gate(**_arguments(settings))
+        result = gate(**_arguments(settings, reads))
         if how["junit_file"] is not None:
             write_whole(how["junit_file"], junit(result))
         _summarise(result, how)
@@ -184,8 +190,13 @@ def _settings(options: dict[str, Any], *, init: bool) -> dict[str, Any]:
     return settings
 
 
-def _arguments(settings: dict[str, Any]) -> dict[str, Any]:
-    return {**arguments(settings, qrels_in, run_in), "tell": lambda said: print_note(f"WARNING: {said}")}
+def _listed(given: Any) -> list[Any]:  # noqa: ANN401  (a path, several, or nothing)
+    return given if isinstance(given, list) else [] if given is None else [given]
+
+
+def _arguments(settings: dict[str, Any], reads: Reading) -> dict[str, Any]:
+    known = {**arguments(settings, reads.qrels_in, reads.run_in), "tell": lambda said: print_note(f"WARNING: {said}")}
+    return known | ({} if reads.table_options is None else {"table_options": reads.table_options})
 
 
 def _summarise(result: Gate, how: dict[str, Any]) -> None:
@@ -195,7 +206,7 @@ def _summarise(result: Gate, how: dict[str, Any]) -> None:
         say(line + "\n")
 
 
-def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
+def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> None:
     """Do what is no check: write gate.toml, show the power, accept a baseline."""
     from permed_measures.gating.baselines import accept  # noqa: PLC0415  (seldom)
     from permed_measures.gating.given import Input  # noqa: PLC0415  (seldom)
@@ -213,9 +224,9 @@ def _apart(settings: dict[str, Any], how: dict[str, Any]) -> None:
     for_values = (
         dict(settings) if there and not how["accept"] else {k: v for k, v in settings.items() if k != "baseline"}
     )
-    known = _arguments(for_values)
+    known = _arguments(for_values, reads)
     rules = Rules(known.get("max_drop"), alpha=known.get("alpha", 0.05))
-    names = ("run_name", "min_relevance", "queries", "order", "profile")
+    names = ("run_name", "min_relevance", "queries", "order", "profile", "table_options")
     given = Input(known["qrels"], known["run"], known.get("baseline"), **{n: known[n] for n in names if n in known})
     conditions = known.get("conditions") or (() if "profile" in known else ["nDCG@10>=0", "RR@10>=0"])
     found = given.evaluated(

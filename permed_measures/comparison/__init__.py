@@ -24,6 +24,7 @@ from permed_measures.comparison.changes import (
     Settings,
     Table,
     Values,
+    change_notes,
     judge,
 )
 from permed_measures.comparison.engines import in_engine
@@ -37,7 +38,7 @@ from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import Step
-from permed_measures.render.result import Format, Result, flat_name, written
+from permed_measures.render.result import Format, Result, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
 from permed_measures.tables import stays_in_engine
@@ -190,16 +191,9 @@ class Comparison(Result):
 
     def flat(self) -> dict[str, float]:
         """Return the means by run and measure, and the change, its interval and p-value."""
-        found: dict[str, float | None] = {}
-        for (run, measure), mean in self.whole.means.items():
-            name = f"{flat_name(run)}/{flat_name(self.labels[measure])}"
-            found[name] = mean.value
-            change = self.whole.changes.get((run, measure))
-            if change is not None:
-                low, high = change.interval or (None, None)
-                ends = {"": change.difference, "_low": low, "_high": high, "_p": change.p_adjusted}
-                found |= {f"{name}_difference{end}": value for end, value in ends.items()}
-        return {name: value for name, value in found.items() if value is not None}
+        from permed_measures.comparison.report.records import flat  # noqa: PLC0415  (as above)
+
+        return flat(self)
 
     def render(
         self, form: Format = "text", *, brief: bool = False, signatures: bool = False, layout: Layout | None = None
@@ -320,7 +314,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         groups=tuple(judge(parts, settings)),
         values=arms.values,
         settings=settings,
-        notes=(*arms.notes, *cluster_notes(present, units), *_notes(whole, arms.labels)),
+        notes=(*arms.notes, *cluster_notes(present, units), *change_notes(whole, arms.labels)),
         profile=arms.profile,
         min_relevance=arms.min_relevance,
         grouped_by=grouped_by,
@@ -371,13 +365,17 @@ def run_name(source: System, otherwise: str) -> str:
 
     >>> run_name("runs/bm25.v2.trec.gz", ""), run_name({}, "baseline")
     ('bm25.v2', 'baseline')
+    >>> run_name("runs/new/*.parquet", "")
+    'new'
     """
     if not isinstance(source, (str, PathLike)):
         return otherwise
     path = Path(source)
+    while "*" in path.name:  # a pattern: the folder tells more
+        path = path.parent
     if path.suffix in (".gz", ".bz2", ".xz", ".zst"):
         path = path.with_suffix("")
-    return path.stem
+    return path.stem or str(source)
 
 
 def _named(
@@ -403,19 +401,3 @@ def _check_descriptions(descriptions: Mapping[str, str], names: Sequence[str]) -
     for name in descriptions:
         if name not in names:
             raise ParamError(f"a description for {name!r}, which is no run here.{did_you_mean(name, names)}")
-
-
-def _notes(whole: Table, labels: Mapping[Measure, str]) -> list[str]:
-    notes = []
-    for (name, measure), change in whole.changes.items():
-        if change.queries < max(mean.queries for (_, known), mean in whole.means.items() if known == measure):
-            notes.append(
-                f"{labels[measure]} of {name}: the mean runs over its own queries, the change over the "
-                f"{change.queries:,} that the baseline has too"
-            )
-        if change.rare:
-            notes.append(
-                f"{labels[measure]} of {name}: a few queries carry most of the change, all of one sign; below some 200 "
-                "queries intervals and tests are not safe then: look at these queries"
-            )
-    return notes

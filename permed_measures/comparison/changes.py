@@ -315,3 +315,20 @@ def _verdict(change: Change, p_adjusted: float | None, alpha: float) -> Verdict:
             return "mixed"
         return "higher" if change.direction > 0 else "lower"
     return "equivalent" if change.equivalent else "not shown"
+
+
+def change_notes(whole: Table, labels: Mapping[Measure, str]) -> list[str]:
+    """Say which changes run over fewer queries than the means, or rest on a few queries."""
+    notes = []
+    for (name, measure), change in whole.changes.items():
+        if change.queries < max(mean.queries for (_, known), mean in whole.means.items() if known == measure):
+            notes.append(
+                f"{labels[measure]} of {name}: the mean runs over its own queries, the change over the "
+                f"{change.queries:,} that the baseline has too"
+            )
+        if change.rare:
+            notes.append(
+                f"{labels[measure]} of {name}: a few queries carry most of the change, all of one sign; below some 200 "
+                "queries intervals and tests are not safe then: look at these queries"
+            )
+    return notes

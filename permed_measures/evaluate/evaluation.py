@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -172,7 +172,11 @@ class Evaluation(Result):
 
     def page(self) -> Document:
         """Return the page: intervals and plots too."""
-        return self._report().page()
+        return replace(self._report().page(), title="Evaluation")
+
+    def notebook(self) -> Document:
+        """Return the page without a title."""
+        return replace(self.page(), title="")
 
     def panels(self, plot: str) -> Sequence[Panel]:
         """Return the parts of 'means' (with intervals) or 'cutoffs' (a measure against k)."""

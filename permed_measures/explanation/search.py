@@ -78,8 +78,10 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     return search.explanation(abouts, ())
 
 
-def as_target(value: float | str, decimals: int | None) -> tuple[float, int, list[str]]:
+def as_target(value: float | str, decimals: int | None, *, unbounded: bool = False) -> tuple[float, int, list[str]]:
     """Return the value as a share, its decimals, and a note where it was read as a percentage.
+
+    What is asked about a measure that may be above 1 is a percentage only where it is written as one.
 
     >>> as_target("0.2530", None), as_target(0.253, None)[:2], as_target(53.57, None)[:2]
     ((0.253, 4, []), (0.253, 3), (0.5357, 4))
@@ -96,7 +98,7 @@ def as_target(value: float | str, decimals: int | None) -> tuple[float, int, lis
     places = written if decimals is None else decimals
     if isinstance(places, bool) or not isinstance(places, int) or places < 0:
         raise ParamError(f"decimals={decimals!r} is not allowed; give an int >= 0")
-    if text.endswith("%") or number > 1:
+    if text.endswith("%") or (number > 1 and not unbounded):
         return number / _PERCENT, places + 2, [f"{text} is read as a percentage: {number / _PERCENT:.{places + 2}f}"]
     return number, places, []
 
@@ -117,9 +119,11 @@ class Search:
 
     def searched(self, value: float | str, abouts: list[About], decimals: int | None) -> Explanation:
         """Say which conventions give a value; of no name in particular, those of the usual ones."""
-        target, places, notes = as_target(value, decimals)
+        target, places, notes = as_target(
+            value, decimals, unbounded=any(FAMILIES[name].unbounded for name, _ in abouts)
+        )
         if not abouts:
-            families = [family for family in FAMILIES.values() if not family.by_recall]
+            families = [family for family in FAMILIES.values() if not family.by_recall and not family.unbounded]
             abouts = [(family.name, at) for at in _USUAL for family in families if family.takes(at)]
         matches, nearest = self.found(abouts, target, places)
         return self.explanation(

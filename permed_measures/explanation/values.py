@@ -50,7 +50,7 @@ class Values(QueryValues):
 
     def is_empty(self, convention: Convention) -> Bools:
         """Return the queries that have nothing relevant: judged, or in the list where only the list is looked at."""
-        graded = convention.family == "ndcg" and convention.gain != "binary"
+        graded = "gain" in FAMILIES[convention.family].axes and convention.gain != "binary"
         threshold = _ANY_GAIN if graded else convention.threshold
         of_list = convention.ideal in ("returned", "top") or convention.denominator.startswith("returned")
         count = self.num_returned(convention.duplicates, threshold) if of_list else self.num_rel(threshold)
@@ -80,15 +80,21 @@ class Values(QueryValues):
         choices: dict[str, list[Any]] = {"threshold": thresholds}
         if family == "iprec":
             choices["levels"] = list(AXES["levels"].choices)
-        elif family == "ndcg":
+        elif family in ("ndcg", "dcg"):
             gains = [("linear", 1), ("exponential", 1), *(("binary", threshold) for threshold in thresholds)]
             if max(lists.distinct_grades, default=0) > LARGEST:
                 del gains[1]
-            ideals = [ideal for ideal in AXES["ideal"].choices if lists.cutoff or ideal not in ("uncut", "top")]
-            return [base._replace(gain=gain, threshold=t, ideal=ideal) for (gain, t), ideal in product(gains, ideals)]
+            ideals = [ideal for ideal in AXES["ideal"].choices if lists.cutoff or ideal not in ("uncut", "top", "full")]
+            return [
+                base._replace(gain=gain, threshold=t, ideal=ideal, discount=discount)
+                for (gain, t), ideal in product(gains, ideals if family == "ndcg" else [base.ideal])
+                if ideal != "full" or gain == "binary"
+                for discount in AXES["discount"].choices
+                if discount == base.discount or ideal in ("judged", "returned")
+            ]
         else:
             choices["weights"] = weights_of(lists.distinct_grades) if family == "map" else [None]
-            choices["denominator"] = list(FAMILIES[family].denominators)
+            choices["denominator"] = [how for how in FAMILIES[family].denominators if how != "k" or lists.cutoff]
         made = [base._replace(**dict(zip(choices, chosen, strict=True))) for chosen in product(*choices.values())]
         # without weights the best sum is min(R, k)
         return [one for one in made if one.weights is not None or one.denominator != "ideal"]

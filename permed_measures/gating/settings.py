@@ -14,6 +14,7 @@ from permed_measures.files import read_qrels, read_run
 from permed_measures.files.values import is_saved
 from permed_measures.gating.conditions import read_serving
 from permed_measures.profiles import PROFILES, read_toml
+from permed_measures.tables.datasets import is_parquet
 
 NAME = "gate.toml"
 _NUMBER, _TEXT = (int, float), str
@@ -143,7 +144,7 @@ def arguments(
         known["mapping"] = known.pop("map")
     _, baseline = _runs(known.get("baseline"))
     for path in baseline if isinstance(baseline, list) else [baseline]:
-        if isinstance(path, (str, Path)) and not Path(path).exists():
+        if isinstance(path, (str, Path)) and not Path(path).exists() and not is_parquet(str(path)):
             msg = "the baseline is not there; permed-measures gate --accept writes it from a run that is good enough"
             raise InputError(msg, path=path)
     if isinstance(baseline, list):

@@ -52,7 +52,7 @@ class _ListNDCG(RankingMeasure):
     }
     kernel = staticmethod(list_ndcg)
     expression = staticmethod(list_ndcg_expression)
-    READS = Reading("ndcg", {"ideal": "returned"}, gain_read, gain_written)
+    READS = Reading("ndcg", {"ideal": "returned", "discount": "log2"}, gain_read, gain_written)
     EXAMPLES = ({}, {"dcg": "exp-log2"})
 
 

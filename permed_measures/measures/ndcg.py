@@ -179,7 +179,7 @@ class _NDCG(RankingMeasure):
     kernel = staticmethod(ndcg)
     call = staticmethod(ndcg_call)
     expression = exact = staticmethod(ndcg_expression)
-    READS = Reading("ndcg", {"ideal": "judged"}, gain_read, gain_written)
+    READS = Reading("ndcg", {"ideal": "judged", "discount": "log2"}, gain_read, gain_written)
     EXAMPLES = ({}, {"dcg": "exp-log2"}, {"judged_only": True}, {"gains": {1: 2, 2: 1.5}})
 
 

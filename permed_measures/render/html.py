@@ -31,7 +31,9 @@ def _table(table: Table) -> str:
 def _cell(cell: Cell) -> str:
     shown = escape(cell.shown)
     shown = f"<strong>{shown}</strong>" if cell.best else f"<u>{shown}</u>" if cell.second else shown
-    return shown + (_MARK if cell.marked else "") + (f"<sup>{escape(cell.letters)}</sup>" if cell.letters else "")
+    if cell.letters:
+        return f'{shown}<sup class="letters">{"*" if cell.marked else ""}{escape(cell.letters)}</sup>'
+    return shown + (_MARK if cell.marked else "")
 
 
 def _lines(lines: Iterable[str], mark: str = "") -> str:

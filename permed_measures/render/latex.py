@@ -14,6 +14,7 @@ _ESCAPED = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "`": r"\textasciigrave{}",
+    "|": r"\textbar{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "[": "{[}",  # after a line's end LaTeX reads [ and * as options of it
@@ -95,6 +96,8 @@ def _raised(cell: Cell) -> str:
 def _cell(cell: Cell, longest: str) -> str:
     """Return a cell; an invisible mark keeps the numbers of a column below one another."""
     shown, raised = latex_text(cell.shown), _raised(cell)
+    if isinstance(cell.value, float) or cell.ends:
+        shown = shown.replace("-", "$-$")  # a minus is longer than a hyphen
     shown = rf"\textbf{{{shown}}}" if cell.best else rf"\underline{{{shown}}}" if cell.second else shown
     shown += rf"\textsuperscript{{{raised}}}" if raised else ""
     missing = longest[len(raised) :]

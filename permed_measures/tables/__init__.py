@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from permed_measures.tables.evaluate import table_means as table_means
     from permed_measures.tables.files import evaluate_files as evaluate_files
     from permed_measures.tables.files import evaluate_systems as evaluate_systems
+    from permed_measures.tables.files import table_of as table_of
     from permed_measures.tables.inspection import TableFacts as TableFacts
     from permed_measures.tables.inspection import inspect_tables as inspect_tables
     from permed_measures.tables.sql import to_sql as to_sql
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _LATER = {
     **dict.fromkeys(("evaluate_tables", "known_measures", "table_means"), "evaluate"),
     **dict.fromkeys(("TableFacts", "inspect_tables"), "inspection"),
-    **dict.fromkeys(("evaluate_files", "evaluate_systems"), "files"),
+    **dict.fromkeys(("evaluate_files", "evaluate_systems", "table_of"), "files"),
     "to_sql": "sql",
 }
 

@@ -74,8 +74,8 @@ def evaluate_systems(  # noqa: PLR0913  (as above)
     given = dict(runs) if several else {"run": runs}
     sources = {**given, "qrels": qrels}
     named = {what: source if isinstance(source, str) else what for what, source in sources.items()} | dict(named or {})
-    judged = _table(session, qrels, "relevance")
-    tables = {name: _table(session, run, "score") for name, run in given.items()}
+    judged = table_of(session, qrels, "relevance")
+    tables = {name: table_of(session, run, "score") for name, run in given.items()}
 
     if write is not None:
         check_new_folder(write)
@@ -155,7 +155,8 @@ def _highest_grade(pipeline: Pipeline) -> float:
     return 0 if highest is None else canonical(highest)
 
 
-def _table(session: Session, source: Any, value: str) -> Any:  # noqa: ANN401  (a table of the engine)
+def table_of(session: Session, source: Any, value: str) -> Any:  # noqa: ANN401  (a table of the engine)
+    """Return a path of parquet, or what inputs.py knows, as a table of relevance or score."""
     if isinstance(source, str) and is_parquet(source):
         return session.read(source)
     return session.table(as_qrels(source) if value == "relevance" else _scored(source), value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import narwhals as nw
 
-from permed_measures.errors import InputError, ParamError
+from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.files.rows import SMALLER, Duplicates, names_of
 from permed_measures.tables.engines import (
     can_be_joined,
@@ -78,6 +79,8 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
             "pandas or PySpark frame, or an Ibis table (dicts and files are for evaluate())"
         )
         raise InputError(msg) from None
+    if frame.implementation.is_polars():
+        _check_polars(frame.implementation.to_native_namespace().__version__)
     if in_order and row_order is None:
         frame, row_order = with_row_numbers(frame)
     eager = isinstance(frame, nw.DataFrame)
@@ -112,6 +115,14 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
         for frame in (lazy, with_unknown_numbers(lazy, plain[value]))
     )
     return InputTable(what, rows, unknown, eager, (query, doc, value), row_order, more)
+
+
+def _check_polars(version: str) -> None:
+    if [int(digits) for digits in re.findall(r"\d+", version)[:2]] < [1, 31]:
+        msg = (
+            f"polars {version} is too old for tables, though not for evaluate(): pip install 'permed-measures[tables]'"
+        )
+        raise HostError(msg)
 
 
 def _check_more(schema: Mapping[str, Any], more: Mapping[str, str], place: str) -> None:

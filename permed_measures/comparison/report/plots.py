@@ -82,7 +82,7 @@ def _wins(comparison: Comparison) -> list[Panel]:
         (label, {run: counts(comparison.whole.changes[run, measure]) for run in comparison.runs})
         for measure, label in comparison.labels.items()
     ]
-    title = f"queries better, equal, worse than {comparison.baseline}"
+    title = f"better, equal, worse than {comparison.baseline}"
     return [Panel(f"{label}: {title}", partial(plots.wins_bars, found), label) for label, found in by_measure]
 
 

@@ -12,6 +12,7 @@ from permed_measures.comparison.all_pairs import Pairs
 from permed_measures.comparison.report import words
 from permed_measures.measures.definitions import definition
 from permed_measures.render.document import Table
+from permed_measures.render.result import flat_name
 
 _INSIDE = ("estimate", "shown")
 """What a change holds for others to compute with; its interval says it to readers."""
@@ -87,6 +88,20 @@ def _pairs_line(comparison: Comparison, table: Part, run: str, measure: Measure)
     of_all = table.group is None
     p_values = {f"p_against_{name}": pairs.p_values.get((run, name)) for name in comparison.names}
     return {"letters": pairs.letters[run]} | p_values if of_all else {}
+
+
+def flat(comparison: Comparison) -> dict[str, float]:
+    """Return the means by run and measure, and the change, its interval and p-value."""
+    found: dict[str, float | None] = {}
+    for (run, measure), mean in comparison.whole.means.items():
+        name = f"{flat_name(run)}/{flat_name(comparison.labels[measure])}"
+        found[name] = mean.value
+        change = comparison.whole.changes.get((run, measure))
+        if change is not None:
+            low, high = change.interval or (None, None)
+            ends = {"": change.difference, "_low": low, "_high": high, "_p": change.p_adjusted}
+            found |= {f"{name}_difference{end}": value for end, value in ends.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class Convention(NamedTuple):
     unjudged: str = "kept"
     threshold: float = 1
     gain: str = "linear"
+    discount: str = "log2"
     ideal: str = "judged"
     weights: float | None = None
     denominator: str = "relevant"
@@ -110,6 +111,8 @@ class Family:
     needs_cutoff: bool = False
     by_recall: bool = False
     """The name is followed by a recall level, not by a cut-off."""
+    unbounded: bool = False
+    """Its values may be above 1."""
 
     def takes(self, at: float | None) -> bool:
         """Whether the name may be followed by this cut-off."""
@@ -179,9 +182,8 @@ def in_words(convention: Convention) -> str:
     family, (name, at) = FAMILIES[convention.family], convention.about
     base = base_of(name, at)
     said = {axis for axis in SHARED if getattr(convention, axis) != getattr(base, axis)}.union(family.axes)
-    if convention.weights is None:
-        said.discard("weights")
-    if convention.gain != "binary" and (name == "ndcg" or convention.threshold == base.threshold):
+    said -= {axis for axis in ("weights", "discount") if getattr(convention, axis) == getattr(base, axis)}
+    if convention.gain != "binary" and ("gain" in family.axes or convention.threshold == base.threshold):
         said.discard("threshold")
     level = "" if at is None else f" at recall {at:g}" if family.by_recall else f" at {at}"
     parts = [phrase(axis, getattr(convention, axis)) for axis in (*family.axes, *SHARED) if axis in said]

@@ -43,13 +43,17 @@ class QueryValues:
 
     def __init__(self, lists: JudgedRun) -> None:
         self.lists = lists
+        self.parts: dict[Any, Any] = {}
         self.number = lists.number
         self.depth = math.inf if lists.cutoff is None else lists.cutoff
         sizes = [np.bincount(query, minlength=1).max(initial=1) for query in (lists.all_rows.query, lists.judged_query)]
-        ranks = np.arange(1, max(sizes) + 1)
-        self.discount: Floats = np.concatenate([[0.0], np.cumsum(1 / np.log2(ranks + 1))])
-        self.harmonic: Floats = np.concatenate([[0.0], np.cumsum(1 / ranks)])
-        self.parts: dict[Any, Any] = {}
+        self.ranks = np.arange(1, max(sizes) + 1)
+        self.harmonic: Floats = self._discounts("rank")
+
+    @_kept
+    def _discounts(self, kind: str) -> Floats:
+        """Return the sums of all discounted ranks down to a depth."""
+        return np.concatenate([[0.0], np.cumsum(1 / _discount(self.ranks, kind))])
 
     def by_query(self, convention: Convention) -> Floats:
         """Return the value of every query, not rounded, 0 where nothing is relevant; NaN where it is not given."""
@@ -97,15 +101,15 @@ class QueryValues:
     def _ideal_weights(self, threshold: float, weights: float | None) -> Floats:
         relevant = self.lists.judged_grade >= threshold
         weight = _weight(self.lists.judged_grade[relevant], weights)
-        return self._best_sum(self.lists.judged_query[relevant], weight, self.depth, is_discounted=False)
+        return self._best_sum(self.lists.judged_query[relevant], weight, self.depth)
 
-    def _best_sum(self, query: Ints, gain: Floats, depth: float | Floats, *, is_discounted: bool = True) -> Floats:
+    def _best_sum(self, query: Ints, gain: Floats, depth: float | Floats, discount: str | None = None) -> Floats:
         """Sum the gains of each query in descending order down to a depth."""
         arranged = np.lexsort((-gain, query))
         query, gain = query[arranged], gain[arranged]
         place = np.arange(len(query)) - spread(stretches(query), len(query))
         inside = place < (depth[query] if isinstance(depth, np.ndarray) else depth)
-        discounted = gain * np.diff(self.discount)[place] if is_discounted else gain
+        discounted = gain if discount is None else gain * np.diff(self._discounts(discount))[place]
         return self._sum(query[inside], discounted[inside])
 
     def average_precision(self, convention: Convention, order: Order) -> Floats:
@@ -166,35 +170,46 @@ class QueryValues:
         """DCG of the top k over the ideal that the convention names."""
         kind = convention.ideal
         gain = (convention.gain, convention.threshold if convention.gain == "binary" else 1)
+        by_rank = convention.discount
         sources: dict[str, Order | str] = {"top": order, "short": order, "returned": convention.duplicates}
-        ideal = self._ideal(kind, sources.get(kind), *gain)
+        ideal = self._ideal(kind, sources.get(kind), *gain, by_rank)
         by_length = kind == "short" and order.after
 
         def divisor(query: int, chosen: ties.Selections) -> Floats | float:
             if by_length:
                 lists = self.lists
                 best = -np.sort(-_gain(lists.judged_grade[lists.judged_query == query], *gain))
-                sums = np.concatenate([[0.0], np.cumsum(best / np.log2(np.arange(2, len(best) + 2)))])
+                sums = np.concatenate([[0.0], np.cumsum(best / _discount(np.arange(1, len(best) + 1), by_rank))])
                 at_length: Floats = sums[np.minimum(chosen.length.astype(np.int64), len(best))]
                 return at_length
             return chosen.ideal if kind == "top" else float(ideal[query])
 
-        values = _ratio(self._dcg(order, *gain), ideal)
-        return self._exact(values, convention, order, ties.discounted_sum, divisor, is_open=kind == "top" or by_length)
+        values, sums = _ratio(self._dcg(order, *gain, by_rank), ideal), ties.DISCOUNTED[by_rank]
+        return self._exact(values, convention, order, sums, divisor, is_open=kind == "top" or by_length)
+
+    def dcg(self, convention: Convention, order: Order) -> Floats:
+        """DCG of the top k, divided by nothing."""
+        threshold = convention.threshold if convention.gain == "binary" else 1
+        values = self._dcg(order, convention.gain, threshold, convention.discount)
+        sums = ties.DISCOUNTED[convention.discount]
+        return self._exact(values, convention, order, sums, lambda _, __: 1.0, is_open=False)
 
     @_kept
-    def _dcg(self, order: Order, kind: str, threshold: float) -> Floats:
+    def _dcg(self, order: Order, kind: str, threshold: float, discount: str) -> Floats:
         gain = _gain(order.grade, kind, threshold)
         if order.ties == "expected":
             start = np.minimum(order.start, self.depth).astype(np.int64)
             end = np.minimum(order.start + order.size, self.depth).astype(np.int64)
-            return self._sum(order.query, gain / order.size * (self.discount[end] - self.discount[start]))
+            sums = self._discounts(discount)
+            return self._sum(order.query, gain / order.size * (sums[end] - sums[start]))
         inside = order.rank <= self.depth
-        return self._sum(order.query[inside], gain[inside] / np.log2(order.rank[inside] + 1))
+        return self._sum(order.query[inside], gain[inside] / _discount(order.rank[inside], discount))
 
     @_kept
-    def _ideal(self, ideal: str, made_of: Order | str | None, kind: str, threshold: float) -> Floats:
+    def _ideal(self, ideal: str, made_of: Order | str | None, kind: str, threshold: float, discount: str) -> Floats:
         """Return the DCG of the ideal list; ``made_of`` is the order or the treatment of duplicates it depends on."""
+        if ideal == "full":
+            return np.full(self.number, (1 / _discount(np.arange(1, int(self.depth) + 1), discount)).sum())
         lists = self.lists
         query, grade = lists.judged_query, lists.judged_grade
         depth: float | Floats = self.depth if ideal == "judged" else math.inf
@@ -207,7 +222,7 @@ class QueryValues:
             query, grade = made_of.query[inside], made_of.grade[inside]
         elif made_of is not None:
             depth = np.minimum(made_of.length, self.depth)
-        return self._best_sum(query, _gain(grade, kind, threshold), depth)
+        return self._best_sum(query, _gain(grade, kind, threshold), depth, discount)
 
     def counts(self, convention: Convention, order: Order) -> Floats:
         """Recall and precision: relevant documents of the top k, divided as the convention says."""
@@ -305,6 +320,7 @@ class QueryValues:
 _FAMILIES: dict[str, Callable[[QueryValues, Convention, Order], Floats]] = {
     "map": QueryValues.average_precision,
     "ndcg": QueryValues.ndcg,
+    "dcg": QueryValues.dcg,
     "recall": QueryValues.counts,
     "precision": QueryValues.counts,
     "mrr": QueryValues.reciprocal_rank,
@@ -315,17 +331,24 @@ _FAMILIES: dict[str, Callable[[QueryValues, Convention, Order], Floats]] = {
 
 def only_counts(convention: Convention) -> bool:
     """Whether taking documents out after the cut changes nothing, because places do not matter."""
-    return convention.family in ("recall", "hit") or convention.denominator == "k"
+    return convention.family in ("recall", "hit") or (
+        convention.family == "precision" and convention.denominator != "length"
+    )
 
 
 def _kind(convention: Convention, grade: float) -> ties.Kind:
     """Return what matters of a grade: what it counts, or -1 where it is not relevant."""
-    if convention.family == "ndcg":
+    if convention.family in ("ndcg", "dcg"):
         gain = float(_gain(np.array([grade]), convention.gain, convention.threshold)[0])
         return gain if gain > 0 else -1
     if grade < convention.threshold:
         return -1
     return 1.0 if convention.weights is None else grade / convention.weights
+
+
+def _discount(rank: Ints, kind: str) -> Floats:
+    found: Floats = ties.discount(rank, kind, np.log2, np.maximum)
+    return found
 
 
 def _weight(grade: Floats, weights: float | None) -> Floats:

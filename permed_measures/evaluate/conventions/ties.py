@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import comb, log2
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -147,7 +147,16 @@ def precision_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> Sp
     return Span(expected, best, worst)
 
 
-def discounted_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:  # noqa: ARG001  (one signature)
+def discount(rank: Any, kind: str, log: Callable[[Any], Any] = log2, larger: Callable[..., Any] = max) -> Any:  # noqa: ANN401  (a number, or numpy's arrays with its functions)
+    """Return what a gain at a rank is divided by.
+
+    >>> [discount(rank, "2002") for rank in (1, 2, 4)], discount(3, "log2"), discount(3, "rank")
+    ([1.0, 1.0, 2.0], 2.0, 3)
+    """
+    return rank if kind == "rank" else log(rank + 1) if kind == "log2" else log(larger(rank, 2))
+
+
+def discounted_sum(groups: Sequence[Group], start: int = 0, found: int = 0, kind: str = "log2") -> Span:  # noqa: ARG001  (one signature)
     """Sum discounted gains over whole groups: DCG.
 
     >>> discounted_sum([Group([2.0], 1), Group([1.0], 2)]).best      # 2/log2(2) + 1/log2(3)
@@ -156,18 +165,25 @@ def discounted_sum(groups: Sequence[Group], start: int = 0, found: int = 0) -> S
     expected = best = worst = 0.0
     for gains, size in groups:
         if gains:
-            expected += sum(gains) / size * (_discounts(start + size) - _discounts(start))
+            expected += sum(gains) / size * (_discounts(start + size, kind) - _discounts(start, kind))
             falling = sorted(gains, reverse=True)
-            best += sum(gain / log2(start + 2 + j) for j, gain in enumerate(falling))
+            best += sum(gain / discount(start + 1 + j, kind) for j, gain in enumerate(falling))
             first = start + size - len(gains)
-            worst += sum(gain / log2(first + 2 + j) for j, gain in enumerate(reversed(falling)))
+            worst += sum(gain / discount(first + 1 + j, kind) for j, gain in enumerate(reversed(falling)))
         start += size
     return Span(expected, best, worst)
 
 
 @lru_cache(maxsize=1 << 14)
-def _discounts(depth: int) -> float:
-    return math.fsum(1 / log2(place + 1) for place in range(1, depth + 1))
+def _discounts(depth: int, kind: str) -> float:
+    return math.fsum(1 / discount(place, kind) for place in range(1, depth + 1))
+
+
+DISCOUNTED: dict[str, Sum] = {
+    "log2": discounted_sum,
+    **{kind: partial(discounted_sum, kind=kind) for kind in ("2002", "rank")},
+}
+"""By the discount."""
 
 
 def first_place(groups: Sequence[Group], start: int = 0, found: int = 0) -> Span:
