@@ -68,10 +68,11 @@ class Session(ABC):
 
         from permed_measures.tables.engines import fetch  # noqa: PLC0415  (as above)
 
+        known: tuple[type[BaseException], ...] = (*self.errors, NarwhalsError)
         for file in self._files:
             try:
                 fetch(nw.from_native(self._read(Dataset(file, [file], []))).lazy().select(nw.all().n_unique()))
-            except (*self.errors, NarwhalsError) as error:  # noqa: PERF203  (each file may be the one)
+            except known as error:  # noqa: PERF203  (each file may be the one)
                 if "Out of Memory" not in str(error):
                     return file, error
         return None
