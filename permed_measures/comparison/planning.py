@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,14 @@ from permed_measures.errors import ParamError
 from permed_measures.evaluate.groups import Groups
 from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.profiles import Profile
+from permed_measures.render import plots
 from permed_measures.render.document import Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.plots import Dot
 from permed_measures.render.result import Result
-from permed_measures.render.svg import COLOURS, Scale, axis, picture
 from permed_measures.render.words import NONE
 from permed_measures.render.words import queries as count_queries
 
 _SIZES = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
-_POINTS = 40
 
 
 @dataclass(frozen=True)
@@ -117,33 +116,16 @@ class Plan(Result):
                 Section("", [plot], on="page"),
                 Section("", [Lines(self.notes, "note: ", flow=True)]),
             ],
-            style="svg text.line-name { text-anchor: start; fill: currentColor; }",
         )
 
     def _plot(self) -> str:
         """Draw the difference by the number of queries, a line per measure, both on logarithmic axes."""
-        across = Scale(_SIZES[0], _SIZES[-1], 60.0, 540.0, is_log=True)
-        sizes = [_SIZES[0] * (_SIZES[-1] / _SIZES[0]) ** (step / _POINTS) for step in range(_POINTS + 1)]
-        curves = [[self.shown_by(p, size) for size in sizes] for p in self.prospects]
-        found = [value for curve in curves for value in curve if value is not None]
-        if not found:
+        lines: dict[str, dict[float, Dot]] = {
+            p.name: {size: Dot(f"{size:,} queries", self.shown_by(p, size)) for size in _SIZES} for p in self.prospects
+        }
+        if not any(dot.value for line in lines.values() for dot in line.values()):
             return ""
-        up = Scale(min(found), max(*found, 1.01 * min(found)), 190.0, 12.0, is_log=True)
-        parts = axis(across, 12, 190)
-        parts += [f'<text class="side" x="54" y="{up(mark) + 4:.1f}">{mark:g}</text>' for mark in up.ticks()]
-        lowest = 0.0
-        for place, (prospect, curve) in sorted(enumerate(zip(self.prospects, curves, strict=True)), key=_last):
-            points = [f"{across(x):.1f} {up(y):.1f}" for x, y in zip(sizes, curve, strict=True) if y is not None]
-            lowest = max(up(curve[-1] or up.low), lowest + 14)  # names do not cover one another
-            line = f'<path fill="none" stroke="currentColor" stroke-width="2" d="M{" L".join(points)}"/>'
-            name = f'<text class="line-name" x="546" y="{lowest + 4:.1f}">{escape(prospect.name)}</text>'
-            parts.append(f'<g class="run{place % COLOURS}">{line}{name}</g>')
-        return picture(700, 240, parts, "smallest difference shown, by number of queries")
-
-
-def _last(item: tuple[int, tuple[Prospect, Sequence[float | None]]]) -> float:
-    """Order curves by where they end, the highest first."""
-    return -(item[1][1][-1] or 0.0)
+        return plots.curves(lines, "smallest difference shown, by number of queries", "queries", is_log=True)
 
 
 def plan(  # noqa: PLR0913  (the options of a plan, all with defaults)

@@ -27,7 +27,7 @@ from permed_measures.render.words import queries
 if TYPE_CHECKING:
     from permed_measures.evaluate.evaluation import Evaluation
 
-ALL = "all"
+ALL, _INTERVAL = "all", "95% interval"
 _FOR_PROGRAMS = ("csv", "jsonl")
 
 
@@ -41,7 +41,6 @@ class Evaluations(Result):
     signatures: bool = False
     interval: bool = False
     cluster: Groups | None = None
-    alpha: float = 0.05
 
     @property
     def first(self) -> Evaluation:
@@ -52,27 +51,17 @@ class Evaluations(Result):
     def intervals(self) -> dict[tuple[str, Measure], Interval | None]:
         """The interval of every mean; None where it is no mean, or of fewer than two units."""
         return {
-            (name, measure): one.interval(measure, alpha=self.alpha, cluster=self.cluster) if is_mean(measure) else None
+            (name, measure): one.interval(measure, cluster=self.cluster) if is_mean(measure) else None
             for name, one in self.runs.items()
             for measure in one.labels
         }
-
-    @property
-    def level(self) -> str:
-        """What an interval is called: 95% interval."""
-        return f"{100 * (1 - self.alpha):g}% interval"
 
     def record(self) -> dict[str, Any]:
         """Return the record of each run under its name; that of a single run as it is."""
         found = {name: one.to_dict(by_query=self.by_query) for name, one in self.runs.items()}
         for name, inside in found.items() if self.interval else ():
             inside["intervals"] = {label: self.intervals[name, m] for m, label in self.runs[name].labels.items()}
-            inside["alpha"] = self.alpha
         return {"runs": found} if len(found) > 1 else next(iter(found.values()))
-
-    def flat(self) -> dict[str, float]:
-        """Return the numbers of each run after its name."""
-        return {f"{name}/{key}": value for name, one in self.runs.items() for key, value in one.flat().items()}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return :meth:`to_dict` as JSON text; a mean over nothing is NaN."""
@@ -94,18 +83,17 @@ class Evaluations(Result):
     def page(self) -> Document:
         """Return the page: intervals, plots, definitions, conditions, notes."""
         shown = replace(self, interval=True, by_query=False)
-        drawn = [Figure(panel.draw(plots.WIDTH), panel.title) for panel in self.panels("means")]
-        curves = [Figure(panel.draw(plots.WIDTH), panel.title) for panel in _cutoffs(self._dots())]
+        drawn = [
+            Figure(panel.draw(width=plots.WIDTH), panel.title)
+            for panel in [*self.panels("means"), *_cutoffs(self._dots())]
+        ]
         notes = [f"{name}: {note}" if len(self.runs) > 1 else note for name, e in self.runs.items() for note in e.notes]
         notes = [*self._uneven(), *self.unit_notes, *notes]
         means = shown._wide() if len(self.runs) > 1 else shown._rows()  # noqa: SLF001  (the same class)
-        blocks: list[Block] = [means, figures([*drawn, *curves])]
+        blocks: list[Block] = [means, figures(drawn)]
         sections = [Section("Means", blocks, "means")]
-        for title, lines in (
-            ("Definitions", _definitions(self.first)),
-            ("Conditions", self._conditions()),
-            ("Notes", notes),
-        ):
+        below = {"Definitions": _definitions(self.first), "Conditions": self._conditions(), "Notes": notes}
+        for title, lines in below.items():
             sections += [Section(title, [Lines(lines)], title.lower(), folded=title == "Conditions")] if lines else []
         return Document(", ".join(self.runs), self.counted, sections)
 
@@ -116,12 +104,14 @@ class Evaluations(Result):
         if plot != "means":
             msg = f"plot={plot!r} needs a baseline, which compare has; of evaluations there are 'means' and 'cutoffs'"
             raise ParamError(msg)
-        labels, said = self.first.labels, f"{self.level}s, {self.counted}"
+        labels, said = self.first.labels, f"{_INTERVAL}s, {self.counted}"
         if len(self.runs) > 1:
             found = self._dots()
-            return [Panel(f"{label}, {said}", partial(_drawn, found[m], label), label) for m, label in labels.items()]
+            return [
+                Panel(f"{label}, {said}", partial(plots.dots, found[m], label), label) for m, label in labels.items()
+            ]
         rows = [dot._replace(name=labels[m]) for m, (dot,) in self._dots().items() if is_share(m) or len(labels) == 1]
-        return [Panel(said, partial(_drawn, rows, "means", colour=1))] if rows else []
+        return [Panel(said, partial(plots.dots, rows, "means", cycle=1))] if rows else []
 
     def _dots(self) -> dict[Measure, list[Dot]]:
         return {
@@ -168,7 +158,7 @@ class Evaluations(Result):
             [label, Cell(one.means[m], share=is_share(m)), self._ends(name, m), str(one.num_queries(m))]
             for m, label in one.labels.items()
         ]
-        return Table(["measure", "mean", self.level, "queries"], rows, left=1)
+        return Table(["measure", "mean", _INTERVAL, "queries"], rows, left=1)
 
     def _ends(self, name: str, measure: Measure) -> Cell:
         ends = self.intervals[name, measure]
@@ -182,7 +172,7 @@ class Evaluations(Result):
         for label in self.first.labels.values():
             heads.append(label)
             if self.interval:
-                heads += [f"{label} low", f"{label} high"] if whole else [self.level]
+                heads += [f"{label} low", f"{label} high"] if whole else [_INTERVAL]
         rows: list[list[Value]] = []
         for name, one in self.runs.items():
             known: dict[str, Value] = {"run": name, "description": self.descriptions.get(name, "")}
@@ -270,18 +260,10 @@ def _cutoffs(means: Mapping[Measure, Sequence[Dot]]) -> list[Panel]:
             lines = found.setdefault(str(measure).rpartition("@")[0], {})
             lines.setdefault(dot.name, {})[cutoff] = dot._replace(name=f"{dot.name}, k = {cutoff}")
     return [
-        Panel(f"{name}@k", partial(_curves, lines, name), name)
+        Panel(f"{name}@k", partial(plots.curves, lines, f"{name} against the cut-off", "cut-off k"), name)
         for name, lines in found.items()
         if max(map(len, lines.values())) > 1
     ]
-
-
-def _curves(lines: Mapping[str, Mapping[float, Dot]], name: str, width: int) -> str:
-    return plots.curves(lines, f"{name} against the cut-off, with intervals", "cut-off k", width)
-
-
-def _drawn(rows: Sequence[Dot], label: str, width: int, colour: int | None = None) -> str:
-    return plots.dots(rows, f"{label} with intervals", width=width, colour=colour)
 
 
 def _definitions(evaluation: Evaluation) -> list[str]:

@@ -7,8 +7,10 @@ from html import escape
 from typing import Protocol
 
 from permed_measures.judges.scales import range_of, ranges
+from permed_measures.render import plots
 from permed_measures.render.document import Figure
-from permed_measures.render.svg import Scale, axis, picture, row_name
+from permed_measures.render.plots import Dot
+from permed_measures.render.svg import picture, row_name
 
 STYLE = """
 svg .heat { fill: var(--accent); }
@@ -16,7 +18,6 @@ svg text.cell { text-anchor: middle; font-size: 12px; }
 svg text.axis { text-anchor: middle; fill: var(--soft); font-size: 12px; }
 """
 _CELL, _LEFT, _TOP = 64, 120, 40
-_WIDTH, _LABEL, _ROW, _BOTTOM = 760, 230, 22, 26
 
 
 class Ends(Protocol):
@@ -60,20 +61,9 @@ def heat_map(confusion: Mapping[tuple[float, float], int], judge: str) -> Figure
 def interval_plot(rows: Sequence[tuple[str, Sequence[Ends]]]) -> Figure:
     """Draw the judge's, people's and the corrected interval of each measure below one another."""
     who = ("judge alone", "people alone", "corrected")
-    ends = [
-        (e.value if e.low is None else e.low, e.value if e.high is None else e.high) for _, three in rows for e in three
+    dots = [
+        Dot(f"{name}, {said}", e.value, None if e.low is None or e.high is None else (e.low, e.high))
+        for name, three in rows
+        for said, e in zip(who, three, strict=True)
     ]
-    scale = Scale.around([value for pair in ends for value in pair], _LABEL, _WIDTH - 14)
-    bottom = 8 + _ROW * len(ends)
-    parts = axis(scale, 8, bottom)
-    labels = [(f"{name}, {said}", place) for name, _ in rows for place, said in enumerate(who)]
-    values = [e.value for _, three in rows for e in three]
-    for line, ((low, high), (label, place), value) in enumerate(zip(ends, labels, values, strict=True)):
-        y = 8 + _ROW * (line + 0.5)
-        parts.append(
-            f'<g class="run{place}"><title>{escape(f"{label}: {value:.4f}, {low:.4f} to {high:.4f}")}</title>'
-            f"{row_name(label, _LABEL - 10, y, 34)}"
-            f'<line class="interval" x1="{scale(low):.1f}" y1="{y:.1f}" x2="{scale(high):.1f}" y2="{y:.1f}"/>'
-            f'<circle cx="{scale(value):.1f}" cy="{y:.1f}" r="5"/></g>'
-        )
-    return Figure(picture(_WIDTH, bottom + _BOTTOM, parts, "the three estimates of each mean with their intervals"))
+    return Figure(plots.dots(dots, "the three estimates of each mean with their intervals", width=760, cycle=len(who)))

@@ -25,10 +25,10 @@ _FORMS = ("svg", "pdf", "png")
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot of a figure; ``draw`` takes a width in pixels and returns SVG of that width."""
+    """One plot of a figure; ``draw`` takes ``width`` in pixels and returns SVG of that width."""
 
     title: str
-    draw: Callable[[int], str]
+    draw: Callable[..., str]
     measure: str = ""
     run: str = ""
 
@@ -85,7 +85,7 @@ def standalone(panels: Sequence[Panel], columns: int = 1) -> Picture:
     for start in range(0, len(panels), beside):
         tall = 0.0
         for place, panel in enumerate(panels[start : start + beside]):
-            drawn, left = panel.draw(room), place * (room + _GAP)
+            drawn, left = panel.draw(width=room), place * (room + _GAP)
             title = row_name(panel.title, left, top + 9, room // _LETTER).replace('class="name"', 'class="title"')
             down = _TITLE if panel.title else 0
             parts.append(title + drawn.replace("<svg ", f'<svg x="{left}" y="{top + down:g}" ', 1))

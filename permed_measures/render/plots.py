@@ -39,12 +39,10 @@ def _label(names: Sequence[str], width: float) -> float:
     return min(_LETTER * max(map(terminal_width, names), default=0) + 16, 0.4 * width)
 
 
-def dots(
-    rows: Sequence[Dot], label: str, *, width: float = WIDTH, changes: bool = False, colour: int | None = None
-) -> str:
+def dots(rows: Sequence[Dot], label: str, *, width: float = WIDTH, changes: bool = False, cycle: int = COLOURS) -> str:
     """Draw a row for each name: its interval as a line, its value as a dot; of changes, also where there is none.
 
-    Each run has a colour of its own, unless all rows are of one.
+    Colours come again after ``cycle`` rows.
     """
     known = [value for row in rows for value in (row.value, *(row.ends or ())) if value is not None]
     left = _label([row.name for row in rows], width)
@@ -55,9 +53,8 @@ def dots(
         zero = scale(0.0)
         parts.append(f'<line class="zero" x1="{zero:.1f}" y1="{_TOP}" x2="{zero:.1f}" y2="{bottom}"/>')
     for place, row in enumerate(rows):
-        # the first colour is the baseline's, which is not among the changes
-        painted = (place + changes) % COLOURS if colour is None else colour
-        parts.append(f'<g class="run{painted}"><title>{escape(row.said(signed if changes else number))}</title>')
+        colour = (place + changes) % cycle  # the first is the baseline's, which is not among the changes
+        parts.append(f'<g class="run{colour}"><title>{escape(row.said(signed if changes else number))}</title>')
         parts += [*_dot_row(scale, place, row, left), "</g>"]
     return picture(width, bottom + _AXIS, parts, label)
 
@@ -115,14 +112,9 @@ def _steps(values: Sequence[float], scale: Scale, start: float, end: float) -> s
     return "".join([f"M{start + first * wide:.2f} {zero:.1f}", *points, f"V{zero:.1f}Z"])
 
 
-def wins_bar(counts: Sequence[int], width: float) -> str:
-    """Draw wins, ties and losses as one bar."""
-    return wins_bars({"": counts}, width, gap=0)
-
-
-def wins_bars(counts: Mapping[str, Sequence[int]], width: float, *, gap: int = 6) -> str:
+def wins_bars(counts: Mapping[str, Sequence[int]], width: float) -> str:
     """Draw wins, ties and losses of each name as a bar."""
-    height, left = 22, _label(list(counts), width) if any(counts) else 0.0
+    gap, height, left = 6, 22, _label(list(counts), width) if any(counts) else 0.0
     parts = []
     for place, (name, numbers) in enumerate(counts.items()):
         x, y, total = left, place * (height + gap), sum(numbers) or 1
@@ -138,17 +130,26 @@ def wins_bars(counts: Mapping[str, Sequence[int]], width: float, *, gap: int = 6
     return picture(width, len(counts) * (height + gap) - gap, parts, f"wins/ties/losses: {said}")
 
 
-def curves(lines: Mapping[str, Mapping[float, Dot]], label: str, across: str, width: float) -> str:
+def curves(
+    lines: Mapping[str, Mapping[float, Dot]], label: str, across: str, width: float = WIDTH, *, is_log: bool = False
+) -> str:
     """Draw one curve for each name over numbers above 0, with its intervals as a band and a mark at every number."""
     ticks = sorted({x for line in lines.values() for x in line})
     known = [
         v for line in lines.values() for dot in line.values() for v in (dot.value, *(dot.ends or ())) if v is not None
     ]
-    left, top = 46.0, 8.0 + _LEGEND * len(lines)
+    left, top = 46.0, 14.0 + _LEGEND * len(lines)
     bottom = top + _TALL
-    over = Scale(ticks[0], max(ticks[-1], ticks[0] * 1.01), left + 8, width - _RIGHT, is_log=True)
+    over = Scale(
+        ticks[0], max(ticks[-1], ticks[0] * 1.01), left + 8, width - 4 * len(f"{ticks[-1]:g}") - 6, is_log=True
+    )
     up = Scale.around(known or [0.0, 1.0], bottom, top)
-    parts = [part for tick in up.ticks() for part in _level(up(tick), number(tick, up.decimals), left, width)]
+    up = Scale(min(known), max(*known, 1.01 * min(known)), bottom, top, is_log=True) if is_log else up
+    parts = [
+        part
+        for tick in up.ticks()
+        for part in _level(up(tick), f"{tick:g}" if is_log else number(tick, up.decimals), left, width)
+    ]
     free = -99.0
     for tick in ticks:
         if over(tick) - free > _LETTER * len(f"{tick:g}") + 4:

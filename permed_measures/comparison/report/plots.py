@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
 from ir_measures import Measure
@@ -14,6 +13,7 @@ from permed_measures.evaluate.report import cutoff_panels
 from permed_measures.render import plots
 from permed_measures.render.figure import Panel
 from permed_measures.render.plots import Dot
+from permed_measures.render.result import PLOTS
 
 
 def panels(comparison: Comparison, plot: str) -> list[Panel]:
@@ -47,52 +47,40 @@ def sorted_differences_plot(comparison: Comparison, run: str, measure: Measure, 
     return plots.sorted_steps(list(comparison.difference(run, measure).values()), label, width)
 
 
-def counts(change: Change) -> Sequence[int]:
-    """Return wins, ties and losses."""
-    return change.wins, change.ties, change.losses
-
-
 def win_tie_loss_bar(change: Change, width: float) -> str:
     """Draw wins, ties and losses as one bar."""
-    return plots.wins_bar(counts(change), width) if change.queries else ""
+    return plots.wins_bars({"": (change.wins, change.ties, change.losses)}, width) if change.queries else ""
 
 
 def _means(comparison: Comparison) -> list[Panel]:
-    whole = comparison.whole
-    said = f"{words.level(comparison)} intervals, {comparison.counted(whole.queries, whole.units)}"
-    labels = comparison.labels
-    return [Panel(f"{label}, {said}", partial(means_plot, comparison, m), label) for m, label in labels.items()]
+    said = (
+        f"{words.level(comparison)} intervals, {comparison.counted(comparison.whole.queries, comparison.whole.units)}"
+    )
+    drawn = [(label, partial(means_plot, comparison, m)) for m, label in comparison.labels.items()]
+    return [Panel(f"{label}, {said}", draw, label) for label, draw in drawn]
 
 
 def _differences(comparison: Comparison) -> list[Panel]:
-    return [
-        Panel(
-            f"{label}: {run} \u2212 {comparison.baseline}",
-            partial(sorted_differences_plot, comparison, run, measure),
-            label,
-            run,
-        )
-        for measure, label in comparison.labels.items()
-        for run in comparison.runs
-    ]
+    panels = []
+    for measure, label in comparison.labels.items():
+        for run in comparison.runs:
+            title = f"{label}: {run} \u2212 {comparison.baseline}"
+            panels.append(Panel(title, partial(sorted_differences_plot, comparison, run, measure), label, run))
+    return panels
 
 
 def _wins(comparison: Comparison) -> list[Panel]:
-    by_measure = [
-        (label, {run: counts(comparison.whole.changes[run, measure]) for run in comparison.runs})
-        for measure, label in comparison.labels.items()
-    ]
-    title = f"better, equal, worse than {comparison.baseline}"
-    return [Panel(f"{label}: {title}", partial(plots.wins_bars, found), label) for label, found in by_measure]
+    panels = []
+    for measure, label in comparison.labels.items():
+        changes = [(run, comparison.whole.changes[run, measure]) for run in comparison.runs]
+        counts = {run: (change.wins, change.ties, change.losses) for run, change in changes}
+        title = f"{label}: better, equal, worse than {comparison.baseline}"
+        panels.append(Panel(title, partial(plots.wins_bars, counts), label))
+    return panels
 
 
 def _cutoffs(comparison: Comparison) -> list[Panel]:
     return cutoff_panels({m: _dots(comparison, m) for m in comparison.measures})
 
 
-_PANELS: dict[str, Callable[[Comparison], list[Panel]]] = {
-    "means": _means,
-    "differences": _differences,
-    "wins": _wins,
-    "cutoffs": _cutoffs,
-}
+_PANELS = dict(zip(PLOTS, (_means, _differences, _wins, _cutoffs), strict=True))
