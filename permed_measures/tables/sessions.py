@@ -187,11 +187,15 @@ class _Polars(Session):
         scan, text = self.native.scan_parquet, self.native.String
         if found.is_address:
             return scan(found.path)
+
         # looked at now, so that a file that cannot be read is blamed, not the two tables together
-        own = scan(found.files[0], glob=False, hive_partitioning=False).collect_schema()
+        def schema(file: str) -> Any:  # noqa: ANN401  (Polars')
+            return scan(file, glob=False, hive_partitioning=False).collect_schema()
+
+        own = schema(found.files[0])
         added = dict.fromkeys(found.added_columns(own), text)  # where it names a query, 01 is not a number
         options = {"hive_partitioning": bool(added), "hive_schema": added or None, "extra_columns": "ignore"}
-        alike = _by_types(found.files, self.native.read_parquet_schema)
+        alike = _by_types(found.files, schema)
         tables = [scan(files, glob=False, **options) for files in alike]
         return tables[0] if len(tables) == 1 else self.native.concat(tables, how="diagonal_relaxed")
 
