@@ -10,7 +10,8 @@ import pytest
 from ir_measures import AP, RR, P, nDCG
 
 from permed_measures.comparison import CORRECTIONS, TESTS, compare
-from permed_measures.comparison.p_imp import pair_counts, pair_improvement, tops
+from permed_measures.comparison.p_imp import pair_counts, pair_improvement
+from permed_measures.comparison.tops import tops
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import evaluate
 from permed_measures.evaluate.groups import grouped, read_pairs

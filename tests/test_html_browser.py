@@ -215,3 +215,54 @@ def test_text_stands_out_in_light_and_dark(page, scheme):
     colours = page.run("const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]")
     ink, paper = (sum(map(int, re.findall(r"\d+", colour)[:3])) / 3 for colour in colours)
     assert (ink < 60 and paper > 200) if scheme == "light" else (ink > 200 and paper < 60)
+
+
+@pytest.fixture
+def with_texts(browser, tmp_path):
+    qrels = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(40)}
+    before = {query_id: ["a", "b", ATTACK] for query_id in qrels}
+    after = {query_id: ["b", "a", "c"] if n % 4 else ["c", "x", "b"] for n, query_id in enumerate(qrels)}
+    texts = {query_id: f"text of {query_id} {ATTACK}" for query_id in qrels}
+    documents = {doc_id: f"document {doc_id} {ATTACK} " + "word " * 90 for doc_id in ("a", "b", "c", ATTACK)}
+    made = compare(qrels, before, {"after": after}, "RR nDCG", baseline_name="old", texts=texts, documents=documents)
+    path = tmp_path / "texts.html"
+    path.write_text(made.render("html"), encoding="utf-8")
+    browser.complaints()  # of pages before
+    browser.open(path)
+    return browser
+
+
+def texts_in(page, selector):
+    return page.run(f"return [...document.querySelectorAll('{selector}')].map((e) => e.textContent)")
+
+
+def test_documents_are_behind_each_query_the_largest_loss_first(with_texts):
+    page = with_texts
+    assert page.complaints() == []
+    changes = numbers(page.column(4))
+    assert changes == sorted(changes)
+    assert changes[0] < 0
+    assert texts_in(page, "tr.behind") == []
+    page.click("#query-table tbody button[data-place='0']")  # q0 lost a
+    heads = texts_in(page, "tr.behind h4")
+    assert heads == ["old: 1.0000", "after: 0.3333"]
+    old, after = ("tr.behind .lists > div:nth-child(1)", "tr.behind .lists > div:nth-child(2)")
+    assert texts_in(page, f"{old} code") == ["a", "b", ATTACK]
+    assert texts_in(page, f"{old} li div") == ["grade 2aout", "grade 1b", f"unjudged{ATTACK}out"]
+    assert texts_in(page, f"{after} li div") == ["grade 0cnew", "unjudgedxnew", "grade 1bfrom 2"]
+    assert texts_in(page, f"{after} li p")[0].startswith(f"document c {ATTACK} word")
+    assert texts_in(page, "tr.behind p.text") == [f"text of q0 {ATTACK}"]
+    page.click("#query-table tbody button[data-place='0']")
+    assert texts_in(page, "tr.behind") == []
+
+
+def test_texts_are_never_elements_and_the_page_stays_narrow(with_texts):
+    page = with_texts
+    page.type("#contains", "text of q7")
+    page.click("#query-table tbody button")
+    assert page.run("return document.querySelectorAll('img').length") == 0
+    assert page.run("return document.querySelectorAll('script').length") == 2
+    assert page.run("return document.title") != "broken"
+    for width in (1280, 500):
+        page.post("/window/rect", width=width, height=900)
+        assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 import pytrec_eval
 
-from permed_measures import RelevanceEvaluator, evaluate, evaluate_tables, parse
+from permed_measures import RelevanceEvaluator, define, evaluate, evaluate_tables, parse
 from permed_measures.explanation import explain
 from permed_measures.measures import own
+from permed_measures.ranking import order
 from permed_measures.tables import known_measures
 from permed_measures.verification import verify
 from permed_measures.verification.references import REFERENCES
@@ -35,6 +36,7 @@ TREC_NAMES = {
     "IPrec@0.0": "iprec_at_recall_0.00",
     "IPrec@0.5": "iprec_at_recall_0.50",
 }
+OURS = {"GWAP", "ListAP", "ListNDCG", "GradedRBP", "RelativeP", "Coverage"}
 EXP = "nDCG(dcg='exp-log2',judged_only=True)@3"
 GAINS = {1: 3, 2: -1, -1: 2}
 PEERS = {"D0": -1, "D1": 1, "D3": 2, "D4": 1}, ["D0", "D2", "D3", "D1", "D4"]
@@ -59,7 +61,7 @@ def some_data(seed):
 
 def test_every_measure_that_has_the_parameter_is_here():
     names = {measure.NAME for name, measure in ir_measures.measures.registry.items() if measure_has_it(measure)}
-    assert {parse(name).NAME for name in TREC_NAMES} == names - {"IPrecNearest"}  # trec_eval 10.0's: compat has it
+    assert {parse(name).NAME for name in TREC_NAMES} == names - {"IPrecNearest", *OURS}  # compat has these
 
 
 def measure_has_it(measure):
@@ -127,6 +129,25 @@ def test_one_list_in_arithmetic():
     assert list(means.values()) == [1.0, 1.0, 1.0]  # D3 D1 D4 are left
     flag = RelevanceEvaluator(qrels, {"map", "gwmap"}, judged_docs_only_flag=True)
     assert flag.evaluate(run) == {"q": {"map": 1.0, "gwmap": pytest.approx((1 / 2 + 1 + 1 / 2) / 3)}}
+
+
+@pytest.mark.parametrize("name", ["GWAP(max_rel=3)@3", "ListAP@3", "ListNDCG@3", "GradedRBP(max_rel=3)", "RelativeP@2"])
+@pytest.mark.parametrize("seed", range(3))
+def test_ours_are_those_of_the_list_without_the_others(name, seed):
+    qrels, run = some_data(seed)
+    left = {query_id: [d for d in order(scores) if qrels[query_id].get(d, -1) >= 0] for query_id, scores in run.items()}
+    measure = parse(name)(judged_only=True)
+    wanted = next(iter(evaluate(qrels, left, name).columns.values()))
+    assert evaluate(qrels, run, measure).columns[measure] == pytest.approx(wanted, abs=1e-12)
+    assert by_table(qrels, run, measure) == pytest.approx(wanted, abs=1e-12)
+    assert wanted != pytest.approx(next(iter(evaluate(qrels, run, name).columns.values())))
+
+
+def test_a_class_that_declares_it_alone_may_be_defined_again():
+    measure = parse("ListAP@3")(judged_only=True)
+    before = evaluate(*some_data(1), measure).means
+    assert define(type(measure)).NAME == "ListAP"
+    assert evaluate(*some_data(1), measure).means == before
 
 
 def test_explain_removes_them_too():

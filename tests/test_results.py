@@ -14,6 +14,7 @@ import pytest
 
 import permed_measures
 from permed_measures import compare, corrected, evaluate, experiment, explain, gate, plan, verify
+from permed_measures.comparison.one_query import one_query
 from permed_measures.evaluate.report import Evaluations
 from permed_measures.judges import agreement
 from permed_measures.render.result import FORMATS, Result
@@ -91,6 +92,7 @@ RESULTS = {
     ),
     "Plan": lambda: plan(sd=0.2, difference=0.02),
     "Comparison": lambda: compare(QRELS, RUN, {"other": OTHER}, "P@1 RR AP nDCG R@2"),
+    "OneQuery": lambda: one_query(QRELS, {"run": RUN, "other": OTHER}, next(iter(QRELS)), "P@1 RR"),
     "Experiment": _experiment,
     "Agreement": lambda: agreement(QRELS, QRELS),
     "Corrected": lambda: corrected(QRELS, QRELS, RUN, "P@1 RR"),

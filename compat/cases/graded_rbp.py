@@ -20,6 +20,6 @@ def graded_rbp(grades: Mapping[str, float], ranking: list[str], params: Mapping[
 _ALONE = {"definition": graded_rbp, "by_hand_only": "no other program divides gains by a fixed max_rel"}
 
 CASES = [
-    *cases("GradedRBP", "", "max_rel=1", **_ALONE),
+    *cases("GradedRBP", "", "max_rel=1", "judged_only=True", **_ALONE),
     *cases("GradedRBP", "max_rel=10, p=0.5", cutoffs=(5, None), **_ALONE),
 ]

@@ -11,6 +11,7 @@ def _with(params: str) -> list[str]:
 
 CASES = [
     *cases("GWAP", *_NORMS),
+    *cases("GWAP", *_with("judged_only=True"), cutoffs=(3, 10, None)),
     *cases("GWAP", *_with("max_rel=1")),  # on binary grades: AP, and ListAP
     *cases("GWAP", *_with("max_rel=10"), cutoffs=(1, 10, None)),
     *cases("GWAP", *_with("rel=2"), cutoffs=(1, 10, None)),

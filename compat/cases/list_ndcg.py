@@ -2,4 +2,4 @@
 
 from compat.case import cases
 
-CASES = cases("ListNDCG", "dcg='log2'", "dcg='exp-log2'")
+CASES = cases("ListNDCG", "dcg='log2'", "dcg='exp-log2'", "dcg='log2', judged_only=True")

@@ -91,6 +91,10 @@ ties_option = click.option(
     show_default=True,
     help="Equal scores: by id, as they came, the exact value over all orders, or refuse them.",
 )
+texts_options = together(
+    click.option("--texts", metavar="QUERIES", help="Texts of queries: TSV, CSV, JSON Lines, BEIR's; also .gz."),
+    click.option("--documents", metavar="CORPUS", help="Texts of documents, in the same formats; read in a stream."),
+)
 
 
 describe_option = click.option(

@@ -16,10 +16,12 @@ from permed_measures.cli._formats import (
     figure_options,
     form_for,
     format_options,
+    is_asked,
     layout_options,
     order_option,
     report_options,
     show,
+    texts_options,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
 from permed_measures.comparison.saved import systems_of
@@ -70,6 +72,7 @@ from permed_measures.render.result import Format
 @format_options
 @click.option("--brief", is_flag=True, help="Only the table of means and the definitions.")
 @click.option("--signatures", is_flag=True, help="Below the means, the conditions of each number in one line.")
+@texts_options
 @click.option(
     "--human", metavar="FILE", help="People's grades of a random sample: the difference, corrected for the judge."
 )
@@ -104,6 +107,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form: Format | None,
     brief: bool,
     signatures: bool,
+    texts: str | None,
+    documents: str | None,
     human: str | None,
     mapping: str | None,
     save: str | None,
@@ -125,6 +130,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     Examples:
       permed-measures compare qrels.jsonl retrieved.jsonl profile_query.jsonl query_only.jsonl
       permed-measures compare qrels.jsonl retrieved.jsonl reranked.jsonl --html report.html
+      permed-measures compare qrels.txt a.run b.run --html report.html --texts queries.tsv --documents corpus.jsonl.gz
       permed-measures compare qrels.txt bm25.run dense.run -m 'nDCG@10 AP' --test randomization
       permed-measures compare qrels.jsonl a.jsonl b.jsonl c.jsonl --cluster conversation --all-pairs
       permed-measures compare qrels.jsonl a.jsonl b.jsonl --margin 0.02
@@ -139,6 +145,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures compare qrels.txt a.run b.run --figure differences.pdf --plot differences
     """
     form = form_for(output, form)
+    if (texts or documents) and (not (is_asked("html") or form == "html") or human is not None):
+        msg = "--texts and --documents are for the page of a comparison: give --html FILE too, and no --human"
+        raise ParamError(msg)
     with ExitStack() as opening:
         reads = opening.enter_context(reading(of_engine, paths, run_format, human=human is not None))
         judged = None if is_saved(paths[0]) else paths[0]
@@ -189,6 +198,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 p_imp_cutoff=p_imp_cutoff,
                 baseline_name=first,
                 descriptions=descriptions_of(describe, list(systems)),
+                texts=texts,
+                documents=documents,
                 progress=step,
                 table_options=reads.table_options,
             )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,6 +12,7 @@ from ir_measures import Measure
 
 from permed_measures.comparison.all_pairs import Pairs, all_pairs_of
 from permed_measures.comparison.arms import Arms
+from permed_measures.comparison.behind import SHOWN, Behind, behind
 from permed_measures.comparison.changes import (
     CORRECTIONS,
     TESTS,
@@ -28,12 +28,14 @@ from permed_measures.comparison.changes import (
     judge,
 )
 from permed_measures.comparison.engines import in_engine
+from permed_measures.comparison.names import check_descriptions, named, naming, run_name
 from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import System, Systems
-from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.columns import all_ids
 from permed_measures.evaluate.groups import Groups, group_label, grouped
+from permed_measures.files.texts import TextsLike
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
@@ -93,6 +95,10 @@ class Comparison(Result):
     conditions: Conditions | None = None
     asked: Mapping[str, Groups | None] = field(default_factory=dict)
     """The groups and the clusters as they were given."""
+    unjudged: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    """The share of unjudged documents at each rank, by run."""
+    behind: Behind | None = None
+    """Texts and documents behind the queries, where they were asked for."""
 
     @property
     def signatures(self) -> dict[Measure, Signature]:
@@ -226,6 +232,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     p_imp_cutoff: int | None = None,
     baseline_name: str | None = None,
     descriptions: Mapping[str, str] | None = None,
+    texts: TextsLike | None = None,
+    documents: TextsLike | None = None,
     table_options: Mapping[str, Any] | None = None,
     progress: Step | None = None,
 ) -> Comparison:
@@ -246,7 +254,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     a change that surely stays within it is 'equivalent'. ``all_pairs`` compares every run with every other one.
     ``groups`` is what :func:`~permed_measures.evaluate.groups.grouped` takes. P-imp, unless left out by
     ``p_imp=False``, looks at the top ``p_imp_cutoff``; when not given, as deep as the deepest measure with a cut-off
-    above 1, else at the top 10.
+    above 1, else at the top 10. ``texts`` of queries and ``documents``, {id: text} or files, put both behind the
+    queries of the page: see :func:`~permed_measures.files.texts.texts_of`.
 
     Tables of an engine (DuckDB relations, LazyFrames of Polars, PySpark frames, Ibis tables) are evaluated where they
     are, in one pass; a row per query leaves the engine. ``table_options`` are for
@@ -263,9 +272,9 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     0.5
     """
     check_options(test=test, correction=correction, alpha=alpha, margin=margin, p_imp_cutoff=p_imp_cutoff)
-    sources = _named(baseline, baseline_name, runs)
+    sources = named(baseline, baseline_name, runs)
     names = list(sources)
-    _check_descriptions(descriptions or {}, names)
+    check_descriptions(descriptions or {}, names)
     step = progress or (lambda _, __: None)
     pairs: Mapping[str, Mapping[str, Counts]] = {}
     grouped_by = None if groups is None else group_label(groups)
@@ -285,12 +294,13 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         min_relevance=min_relevance,
         queries=queries,
         order=order,
-        keep=p_imp_cutoff,
+        keep=p_imp_cutoff and max(p_imp_cutoff, SHOWN),
     )
-    arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp)
+    shown = 0 if texts is None and documents is None else SHOWN
+    arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp, keep=shown)
     for number, name in enumerate(names):
         step(f"evaluating {name}", 0.8 * number / len(names))
-        with _naming(name):
+        with naming(name):
             for run, evaluation in systems.evaluations(name):
                 arms.add(name, run, evaluation, pairs.get(name), repeated=systems.several(name))
                 del run, evaluation  # before the next one is made
@@ -324,6 +334,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         repeats=arms.repeats,
         conditions=arms.conditions,
         asked={"groups": groups, "cluster": cluster},
+        unjudged=arms.unjudged,
+        behind=behind(judged or {}, arms.tops, texts, documents) if shown else None,
     )
 
 
@@ -347,57 +359,3 @@ def check_options(
     cutoff = p_imp_cutoff
     if cutoff is not None and (isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1):
         raise ParamError(f"p_imp_cutoff={cutoff!r} is not allowed; give an int >= 1")
-
-
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Say which run it is that cannot be evaluated."""
-    try:
-        yield
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(f"run {name!r}: {error}") from error
-
-
-def run_name(source: System, otherwise: str) -> str:
-    """Return what a run is called when nobody says: its file's name without the endings.
-
-    >>> run_name("runs/bm25.v2.trec.gz", ""), run_name({}, "baseline")
-    ('bm25.v2', 'baseline')
-    >>> run_name("runs/new/*.parquet", "")
-    'new'
-    """
-    if not isinstance(source, (str, PathLike)):
-        return otherwise
-    path = Path(source)
-    while "*" in path.name:  # a pattern: the folder tells more
-        path = path.parent
-    if path.suffix in (".gz", ".bz2", ".xz", ".zst"):
-        path = path.with_suffix("")
-    return path.stem or str(source)
-
-
-def _named(
-    baseline: System, baseline_name: str | None, runs: Mapping[str, System] | Sequence[str | PathLike[str]]
-) -> dict[str, System]:
-    if isinstance(runs, (str, PathLike)):
-        runs = [runs]
-    named = list(runs.items()) if isinstance(runs, Mapping) else [(run_name(run, ""), run) for run in runs]
-    if not named:
-        msg = "no run to compare with the baseline; give at least one"
-        raise ParamError(msg)
-    sources = {baseline_name or run_name(baseline, "baseline"): baseline}
-    for name, source in named:
-        if not isinstance(name, str) or not name:
-            raise ParamError(f"a run's name is a text, not {name!r}; give {{name: run}}")
-        if name in sources:
-            raise ParamError(f"two runs are called {name!r}; give each a name of its own")
-        sources[name] = source
-    return sources
-
-
-def _check_descriptions(descriptions: Mapping[str, str], names: Sequence[str]) -> None:
-    for name in descriptions:
-        if name not in names:
-            raise ParamError(f"a description for {name!r}, which is no run here.{did_you_mean(name, names)}")

@@ -8,8 +8,9 @@ from functools import cached_property
 from ir_measures import Measure
 
 from permed_measures.comparison.changes import Key, Settings
-from permed_measures.comparison.p_imp import Counts, PairImprovement, Tops, pair_counts, pair_improvement, tops
+from permed_measures.comparison.p_imp import Counts, PairImprovement, pair_counts, pair_improvement
 from permed_measures.comparison.repeats import averaged
+from permed_measures.comparison.tops import Tops, tops, unjudged_shares
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, is_mean
 from permed_measures.evaluate.columns import Column, Shelf
@@ -31,16 +32,22 @@ class Arms:
 
     conditions: Conditions | None
 
-    def __init__(self, qrels: Qrels | None, order: Order, cutoff: int | None, *, p_imp: bool) -> None:
+    def __init__(self, qrels: Qrels | None, order: Order, cutoff: int | None, *, p_imp: bool, keep: int = 0) -> None:
+        """``keep`` is how many of the first documents of every run are kept."""
+        self._kept = keep
+        self._before: Tops = {}
         self._qrels, self._order, self._cutoff, self._asked = qrels or {}, order, cutoff, p_imp
         self._shelf = Shelf()
-        self._before: Tops = {}
         self._ran: set[str] = set()
         self._counts: dict[str, dict[str, Counts]] = {}
         self._said: dict[str, dict[str, None]] = {}
         self._columns: dict[Key, list[Column]] = {}
         self.names: dict[str, bool] = {}
         """Whether P-imp was counted, by name."""
+        self.unjudged: dict[str, Sequence[float | None]] = {}
+        """The share of unjudged documents at each rank, by name."""
+        self.tops: dict[str, Tops] = {}
+        """The first documents of every run, the first where a system has several."""
 
     def add(
         self,
@@ -64,14 +71,18 @@ class Arms:
         if pairs is not None:
             self._cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
             self._counts |= {} if len(self.names) == 1 else {name: dict(pairs)}
-        if run is not None and self.names[name]:
-            self._cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
-            top = tops(run, self._qrels, self._cutoff, self._order)
+        if run is not None and name not in self.unjudged:
+            self._cutoff = cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
+            kept = tops(run, self._qrels, max(cutoff, self._kept), self._order)
+            self.unjudged[name] = unjudged_shares(self._qrels, kept, cutoff)
+            if self._kept:
+                self.tops[name] = kept
+            top = {query_id: doc_ids[:cutoff] for query_id, doc_ids in kept.items()} if self._kept > cutoff else kept
             if len(self.names) == 1:
                 self._before = top
-            elif next(iter(self.names.values())):  # the baseline has its order too
+            elif self.names[name] and next(iter(self.names.values())):  # the baseline has its order too
                 rel = 1 if self.min_relevance is None else self.min_relevance
-                self._counts[name] = pair_counts(self._qrels, self._before, top, cutoff=self._cutoff, rel=rel)
+                self._counts[name] = pair_counts(self._qrels, self._before, top, cutoff=cutoff, rel=rel)
         for note in evaluation.notes:
             self._said.setdefault(note, {})[name] = None
         for measure, column in evaluation.columns.items():

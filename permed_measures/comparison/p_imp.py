@@ -6,13 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from permed_measures.comparison.significance import deciding_p
+from permed_measures.comparison.tops import Tops
 from permed_measures.inference import Interval, Units, mean_estimate
-from permed_measures.inputs import Qrels, Returned
-from permed_measures.ranking import Order, Ranking
-from permed_measures.ranking import order as in_order
-
-Tops = Mapping[str, Sequence[str]]
-_SHORT = 100
+from permed_measures.inputs import Qrels
 
 NAME = "P-imp"
 LABEL = "Pairwise Improvement Rate"
@@ -51,20 +47,6 @@ class PairImprovement:
     def value(self) -> float:
         """P-imp: the share of improved pairs; 0 where there is no pair."""
         return self.improved / self.pairs if self.pairs else 0.0
-
-
-def tops(run: Returned, query_ids: Iterable[str], cutoff: int, order: Order = "float32") -> dict[str, Sequence[str]]:
-    """Return the first documents of each query's list, in order, for the queries that the run holds."""
-    return {query_id: _top(run[query_id], cutoff, order) for query_id in query_ids if query_id in run}
-
-
-def _top(returned: Mapping[str, float] | Sequence[str] | Ranking, cutoff: int, order: Order) -> Sequence[str]:
-    if isinstance(returned, Ranking):  # of a large file: its first ids were kept
-        return returned.top[:cutoff]
-    if not isinstance(returned, Mapping):
-        return list(returned[:cutoff])
-    depth = None if len(returned) <= _SHORT else cutoff  # to sort a short list is faster than to look for its top
-    return in_order(returned, depth, by=order)[:cutoff]
 
 
 def pair_counts(qrels: Qrels, before: Tops, after: Tops, *, cutoff: int, rel: float = 1) -> dict[str, Counts]:

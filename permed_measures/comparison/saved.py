@@ -37,7 +37,8 @@ def save(comparison: Comparison, path: str | PathLike[str], about: Mapping[str, 
     options["cluster"] = _said(comparison.asked.get("cluster"), of)
     group_of = {q: name for name, inside in comparison.groups_of.items() for q in inside if name != NO_GROUP}
     options["groups"] = _said(comparison.asked.get("groups"), group_of)
-    notes = {"notes": list(comparison.notes), "grouped_by": comparison.grouped_by}
+    unjudged = {name: list(shares) for name, shares in comparison.unjudged.items()}
+    notes = {"notes": list(comparison.notes), "grouped_by": comparison.grouped_by, "unjudged": unjudged}
     write(path, SavedValues(runs, comparison.conditions.judged, {"compare": options, **notes, **(about or {})}))
 
 
@@ -80,4 +81,5 @@ def load(path: str | PathLike[str]) -> tuple[Comparison, Mapping[str, Any]]:
     except TypeError as error:
         raise InputError(f"the options of the comparison are not as saved: {error}", path=str(path)) from error
     notes: Sequence[str] = saved.options.get("notes", [])
-    return replace(found, notes=tuple(notes), grouped_by=saved.options.get("grouped_by")), saved.options
+    kept = {"grouped_by": saved.options.get("grouped_by"), "unjudged": saved.options.get("unjudged", {})}
+    return replace(found, notes=tuple(notes), **kept), saved.options

@@ -25,6 +25,7 @@ from permed_measures.measures.declarations import (
     Param,
     Reading,
     digits,
+    on_judged,
 )
 from permed_measures.ranking import Grades, Ranking
 
@@ -299,7 +300,9 @@ def define(cls: type[MeasureT]) -> MeasureT:
             continue
         parameters = list(inspect.signature(function).parameters.values())
         keywords = {p.name for p in parameters[1:] if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
-        if keywords != declared or len(parameters) != len(declared) + 1:
+        if keywords | {"judged_only"} == declared and len(parameters) == len(declared):
+            setattr(cls, role, staticmethod(on_judged(function)))
+        elif keywords != declared or len(parameters) != len(declared) + 1:
             takes = f"the {role} takes {sorted(keywords)} without defaults"
             msg = f"{cls.__name__}: {takes}, the class declares {sorted(declared)}"
             raise TypeError(msg)

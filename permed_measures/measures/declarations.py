@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import wraps
+from inspect import Parameter, signature
 from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -216,6 +218,19 @@ class Call(NamedTuple):
     """Nothing judged within reach means the value 0, so that pytrec_eval need not be asked."""
     threshold: bool = False
     """pytrec_eval ignores its relevance level here, so grades are made 0 and 1 first."""
+
+
+def on_judged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give ``judged_only``, which a class may declare alone, to its kernel or expression."""
+
+    @wraps(function)
+    def asked(ranking: Any, *, judged_only: bool, **params: Any) -> Any:  # noqa: ANN401  (a Ranking, or a table)
+        return function(ranking.judged_only() if judged_only else ranking, **params)
+
+    known = signature(function)
+    flag = Parameter("judged_only", Parameter.KEYWORD_ONLY)
+    asked.__signature__ = known.replace(parameters=[*known.parameters.values(), flag])  # type: ignore[attr-defined]  # as inspect reads it: a class may be defined again
+    return asked
 
 
 def digits(number: float) -> str:

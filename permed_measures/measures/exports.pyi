@@ -20,6 +20,7 @@ class _Coverage(RankingMeasure):
         *,
         cutoff: int | None = None,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _Coverage: ...
     def __matmul__(self, at: float) -> _Coverage: ...
 
@@ -70,6 +71,7 @@ class _GWAP(RankingMeasure):
         *,
         cutoff: int | None = None,
         rel: float | None = None,
+        judged_only: bool | None = None,
         max_rel: float | None = None,
         weights: Mapping[float, float] | None = None,
         norm: Literal['relevant', 'cutoff', 'retrieved', 'ideal'] | None = None,
@@ -83,6 +85,7 @@ class _GradedRBP(RankingMeasure):
         self,
         *,
         cutoff: int | None = None,
+        judged_only: bool | None = None,
         p: float | None = None,
         max_rel: float | None = None,
     ) -> _GradedRBP: ...
@@ -108,6 +111,7 @@ class _ListAP(RankingMeasure):
         *,
         cutoff: int | None = None,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _ListAP: ...
     def __matmul__(self, at: float) -> _ListAP: ...
 
@@ -119,6 +123,7 @@ class _ListNDCG(RankingMeasure):
         *,
         cutoff: int | None = None,
         dcg: Literal['log2', 'exp-log2'] | None = None,
+        judged_only: bool | None = None,
     ) -> _ListNDCG: ...
     def __matmul__(self, at: float) -> _ListNDCG: ...
 
@@ -150,6 +155,7 @@ class _RelativeP(RankingMeasure):
         *,
         cutoff: int | None = None,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _RelativeP: ...
     def __matmul__(self, at: float) -> _RelativeP: ...
 

@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from permed_measures.measures.base import CUTOFF, Expr, HostName, Param, RankingMeasure, RankingTable, define
+from permed_measures.measures.base import (
+    CUTOFF,
+    JUDGED_ONLY,
+    Expr,
+    HostName,
+    Param,
+    RankingMeasure,
+    RankingTable,
+    define,
+)
 from permed_measures.ranking import Ranking
 
 
@@ -40,10 +49,11 @@ class _GradedRBP(RankingMeasure):
     HOST_NAMES = (HostName("graded_rbp", "Graded RBP", in_ranx=False),)
     SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
+        "judged_only": JUDGED_ONLY,
         "p": Param("number", default=0.8, above=0, below=1, desc="the chance that a reader looks at one more document"),
         "max_rel": Param("number", default=2, above=0, desc="the grade that gains 1; grade g gains g / max_rel"),
     }
-    EXAMPLES = ({"max_rel": 4}, {"max_rel": 4, "p": 0.5})
+    EXAMPLES = ({"max_rel": 4}, {"max_rel": 4, "judged_only": True}, {"max_rel": 4, "p": 0.5})
     kernel = staticmethod(graded_rbp)
     expression = staticmethod(graded_rbp_expression)
 

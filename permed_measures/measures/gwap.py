@@ -8,7 +8,7 @@ from typing import Any
 
 from permed_measures.errors import ParamError
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
-from permed_measures.measures.declarations import CUTOFF, REL, HostName, Param, Reading
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, HostName, Param, Reading
 from permed_measures.ranking import Ranking
 
 
@@ -129,6 +129,7 @@ class _GWAP(RankingMeasure):
     SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "rel": REL,
+        "judged_only": JUDGED_ONLY,
         "max_rel": Param("number", default=2, above=0, desc="the grade that counts 1.0; grade g counts g / max_rel"),
         "weights": Param("weights", desc="the weight of each relevant grade; overrides max_rel"),
         "norm": Param(
@@ -144,7 +145,7 @@ class _GWAP(RankingMeasure):
     EXAMPLES = tuple(
         {"max_rel": 4, **more, "norm": norm}
         for norm in ("relevant", "cutoff", "retrieved", "ideal")
-        for more in ({}, {"rel": 2}, {"weights": {1: 0.2, 2: 1.0, 3: 0.5, 4: 0.9}})
+        for more in ({}, {"rel": 2}, {"judged_only": True}, {"weights": {1: 0.2, 2: 1.0, 3: 0.5, 4: 0.9}})
     )
 
     @property

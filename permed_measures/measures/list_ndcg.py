@@ -1,6 +1,15 @@
 """nDCG within the list: how near the order of the returned documents is to their own best order."""
 
-from permed_measures.measures.base import CUTOFF, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.base import (
+    CUTOFF,
+    JUDGED_ONLY,
+    Expr,
+    HostName,
+    RankingMeasure,
+    RankingTable,
+    Reading,
+    define,
+)
 from permed_measures.measures.ndcg import DCG, dcg_ratio, gain_read, gain_written
 from permed_measures.ranking import Ranking
 
@@ -49,11 +58,12 @@ class _ListNDCG(RankingMeasure):
     SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "dcg": DCG,
+        "judged_only": JUDGED_ONLY,
     }
     kernel = staticmethod(list_ndcg)
     expression = staticmethod(list_ndcg_expression)
     READS = Reading("ndcg", {"ideal": "returned", "discount": "log2"}, gain_read, gain_written)
-    EXAMPLES = ({}, {"dcg": "exp-log2"})
+    EXAMPLES = ({}, {"dcg": "exp-log2"}, {"judged_only": True})
 
 
 ListNDCG = define(_ListNDCG)

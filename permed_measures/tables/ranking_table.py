@@ -8,6 +8,7 @@ and computes all of it, for all measures, in one pass of whatever engine holds t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from math import log
 from typing import Any
 
@@ -30,6 +31,7 @@ class RankingTable:
         self._terms: dict[str, dict[str, nw.Expr]] = {"judged": {}, "hits": {}}
         self._totals: dict[str, dict[str, nw.Expr]] = {"judged": {}, "hits": {}}
         self._names: dict[str, str] = {}
+        self._judged_only = False
 
     @property
     def grade(self) -> nw.Expr:
@@ -39,7 +41,13 @@ class RankingTable:
     @property
     def rank(self) -> nw.Expr:
         """The rank of a returned document, as a float."""
-        return nw.col(RANK)
+        return self.found(self.grade >= 0) if self._judged_only else nw.col(RANK)
+
+    def judged_only(self) -> RankingTable:
+        """Return the table of the lists without unjudged documents; hits of a negative grade have no rank there."""
+        table = copy(self)
+        table._judged_only = True  # noqa: SLF001  (a copy of this one)
+        return table
 
     def ranks(self, *, judged_only: bool, grade: nw.Expr | None = None) -> nw.Expr:
         """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""

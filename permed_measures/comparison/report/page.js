@@ -7,7 +7,10 @@
   const PAGE = 50;
   const SAME = 1e-9;
   const byName = new Intl.Collator(undefined, { numeric: true }).compare;
-  let sortedBy = 0;
+  const behind = content.behind;
+  const opened = new Set();
+  // what is behind the queries is read from the largest loss on
+  let sortedBy = behind ? (content.groups ? 4 : 3) : 0;
   let direction = 1;
   let shown = PAGE;
 
@@ -46,12 +49,15 @@
     return direction * (column.text ? byName(left, right) : left - right) || a - b;
   };
 
+  const known = (place) => (behind ? behind.queries[place] : undefined);
+
   const wanted = (list) => {
     const contains = find("contains").value.toLowerCase();
     const outcome = find("outcome").value;
     const changes = list.filter((column) => column.change);
     return content.queries.map((_, place) => place).filter((place) => {
-      if (contains && !content.queries[place].toLowerCase().includes(contains)) return false;
+      const text = content.queries[place] + " " + (known(place) ? known(place)[0] : "");
+      if (contains && !text.toLowerCase().includes(contains)) return false;
       if (outcome === "all") return true;
       return changes.some((column) => {
         const value = column.of(place);
@@ -66,6 +72,72 @@
     if (text !== undefined) made.textContent = text;
     if (kind) made.className = kind;
     return made;
+  };
+
+  // where a document of a run was in the baseline's list; of the baseline, whether the only other run still has it
+  const moved = (lists, run, rank) => {
+    if (run === 0) return lists.length === 2 && lists[1] && !lists[1].includes(lists[0][rank]) ? ["out", "down"] : ["", ""];
+    if (!lists[0]) return ["", ""];
+    const before = lists[0].indexOf(lists[run][rank]);
+    if (before < 0) return ["new", "up"];
+    return before === rank ? ["", ""] : [`from ${before + 1}`, before > rank ? "up" : "down"];
+  };
+
+  const one = (place, run) => {
+    const [, lists, grades] = known(place);
+    const box = element("div");
+    const value = content.values[find("measure").value][run][place];
+    box.append(element("h4", `${content.names[run]}: ${number(value)}`));
+    if (!lists[run]) {
+      box.append(element("p", "no documents of this run are known here", "soft"));
+      return box;
+    }
+    const list = element("ol");
+    lists[run].forEach((document_, rank) => {
+      const [name, text] = behind.documents[document_];
+      const [change, kind] = moved(lists, run, rank);
+      const grade = grades[document_];
+      const item = element("li");
+      const head = element("div");
+      head.append(element("span", grade === undefined ? "unjudged" : `grade ${grade}`, grade === undefined ? "no" : grade > 0 ? "yes" : "zero"));
+      head.append(element("code", name));
+      if (change) head.append(element("span", change, kind));
+      item.append(head);
+      if (text) item.append(element("p", text));
+      list.append(item);
+    });
+    box.append(list);
+    return box;
+  };
+
+  const details = (place, width) => {
+    const row = element("tr", undefined, "behind");
+    const cell = element("td");
+    cell.colSpan = width;
+    const inside = element("div", undefined, "inside");
+    if (known(place)[0]) inside.append(element("p", known(place)[0], "text"));
+    const lists = element("div", undefined, "lists");
+    lists.append(...content.names.map((_, run) => one(place, run)));
+    inside.append(lists);
+    cell.append(inside);
+    row.append(cell);
+    return row;
+  };
+
+  // the query, as a button where something is behind it
+  const opener = (cell, place) => {
+    const button = element("button", cell.textContent);
+    button.type = "button";
+    button.setAttribute("aria-expanded", String(opened.has(place)));
+    button.addEventListener("click", () => {
+      if (!opened.delete(place)) opened.add(place);
+      draw();
+      const again = body.querySelector(`button[data-place="${place}"]`);
+      if (again) again.focus();
+    });
+    button.dataset.place = place;
+    cell.replaceChildren(button);
+    if (known(place)[0]) cell.append(element("span", known(place)[0], "text"));
   };
 
   const draw = () => {
@@ -88,14 +160,16 @@
       heads.append(cell);
     });
     head.replaceChildren(heads);
-    body.replaceChildren(...places.slice(0, shown).map((place) => {
+    body.replaceChildren(...places.slice(0, shown).flatMap((place) => {
       const row = element("tr");
       row.append(...list.map((column) => {
         const value = column.of(place);
-        const moved = column.change && value !== null && Math.abs(value) >= SAME;
-        return element("td", column.show(value), column.text ? "left" : moved ? (value > 0 ? "up" : "down") : "");
+        const differs = column.change && value !== null && Math.abs(value) >= SAME;
+        return element("td", column.show(value), column.text ? "left" : differs ? (value > 0 ? "up" : "down") : "");
       }));
-      return row;
+      if (!known(place)) return [row];
+      opener(row.firstChild, place);
+      return opened.has(place) ? [row, details(place, list.length)] : [row];
     }));
     const plural = content.queries.length === 1 ? "query" : "queries";
     find("count").textContent = `${places.length} of ${content.queries.length} ${plural}`;

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from permed_measures.comparison import Change, Comparison
 from permed_measures.comparison.report import plots, words
+from permed_measures.comparison.report.behind import embedded, safe_json
 from permed_measures.comparison.report.tables import (
     changes_table,
     every_sentence,
@@ -16,6 +17,7 @@ from permed_measures.comparison.report.tables import (
     means_table,
     pairs_tables,
     sentences,
+    unjudged_table,
     verdicts,
 )
 from permed_measures.render.document import Block, Document, Figure, Html, Lines, Section
@@ -26,14 +28,17 @@ _BADGES = {"higher": "win", "lower": "loss"}
 
 def page(comparison: Comparison) -> Document:
     """Return what the page holds."""
+    query_ids = list(dict.fromkeys(q for column in comparison.values.values() for q in column))
+    behind, said = embedded(comparison, query_ids)
     method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
         Section("Means", [means_table(comparison, marks(comparison))], "means"),
+        *(Section(table.title, [table], "unjudged") for table in unjudged_table(comparison)),
         Section("What can be concluded", [*verdicts(comparison), *_conclusions(comparison)], "conclusions"),
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
         Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method)], "changes"),
         *(Section(table.title, [table]) for table in pairs_tables(comparison)),
-        Section("Query by query", [*_by_query_plots(comparison), _query_table(comparison)], "queries"),
+        Section("Query by query", [*_by_query_plots(comparison), _query_table(comparison), Lines(said)], "queries"),
     ]
     if comparison.groups:
         sections.append(Section(f"By {comparison.grouped_by}", groups_tables(comparison), "groups"))
@@ -41,14 +46,20 @@ def page(comparison: Comparison) -> Document:
     sections.append(Section("Conditions", [Lines(words.conditions(comparison))], "conditions"))
     if comparison.notes:
         sections.append(Section("Notes on the input", [Lines(comparison.notes)], "notes"))
-    script = (files("permed_measures.comparison.report") / "page.js").read_text(encoding="utf-8")
+    style = "" if behind is None else _resource("behind.css")
+    script = _resource("page.js")
     return Document(
         f"{', '.join(comparison.runs)} against {comparison.baseline}",
         _summary(comparison),
         sections,
+        style,
         scripts=[f"\n{script}"],
-        texts={"values": _embedded(comparison)},
+        texts={"values": _embedded(comparison, query_ids, behind)},
     )
+
+
+def _resource(name: str) -> str:
+    return (files("permed_measures.comparison.report") / name).read_text(encoding="utf-8")
 
 
 def notebook(comparison: Comparison) -> Document:
@@ -142,9 +153,8 @@ def _query_table(comparison: Comparison) -> Html:
 <noscript><p>This table needs JavaScript; every value is also in the report's CSV and JSON.</p></noscript>""")
 
 
-def _embedded(comparison: Comparison) -> str:
-    """Return the values of all queries as JSON that cannot end its script element."""
-    query_ids = list(dict.fromkeys(q for column in comparison.values.values() for q in column))
+def _embedded(comparison: Comparison, query_ids: list[str], behind: dict[str, Any] | None) -> str:
+    """Return the values of all queries, and what is behind them, as JSON that cannot end its script element."""
     group_of = {}
     if comparison.groups_of:
         group_of = {q: group for group, members in comparison.groups_of.items() for q in members}
@@ -158,9 +168,9 @@ def _embedded(comparison: Comparison) -> str:
         "groups": [group_of.get(q, "") for q in query_ids] if group_of else None,
         "queries": query_ids,
         "values": columns,
+        "behind": behind,
     }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return safe_json(content)
 
 
 def _rounded(value: float | None) -> float | None:

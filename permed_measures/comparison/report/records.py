@@ -135,6 +135,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
             for run in comparison.runs
         ],
         "all_pairs": [_pairs(label, comparison.pairs[m]) for m, label in comparison.labels.items() if comparison.pairs],
+        "unjudged_by_rank": {name: list(shares) for name, shares in comparison.unjudged.items()},
         "notes": list(comparison.notes),
     }
 

@@ -64,7 +64,7 @@ def _supported(provider: str, name: str, params: Params) -> Any:  # noqa: ANN401
 
 def _pytrec_eval(name: str, params: Params) -> Computation | None:
     if name == "Coverage" and cutoff_of(params) is not None:
-        name, params = "Success", {**params, "judged_only": False}
+        name = "Success"
     measure = _supported("pytrec_eval", name, params)
     if measure is None:
         return None

@@ -1,0 +1,223 @@
+"""One query whole: the first documents of every run, and which of them gave a measure its value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ir_measures import Measure
+
+from permed_measures.comparison.report.behind import cut
+from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.evaluate import Plan, choose, evaluate
+from permed_measures.files.texts import TextsLike, texts_of
+from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.ranking import Order
+from permed_measures.ranking import order as in_order
+from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.result import Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from permed_measures.profiles import Profile
+
+_NOTHING = 1e-12
+"""What rounding may leave of a part that is 0."""
+_TEXT = 80
+_MISSED = 10
+
+
+class Part(NamedTuple):
+    """A document of a list, and what each measure gains by it, or loses, as it comes after those above it."""
+
+    rank: int
+    doc_id: str
+    grade: float | None
+    before: int | None
+    """Its rank in the first run; None where it is not returned there, or this is the first."""
+    gains: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """A run's list: its first documents and all below them that change a value; ``start`` is the value without any."""
+
+    name: str
+    parts: Sequence[Part]
+    start: Sequence[float]
+    values: Sequence[float]
+    missed: Sequence[tuple[str, float]]
+    """Judged documents of a grade above 0 that are not returned, the best first."""
+
+
+@dataclass(frozen=True, repr=False)
+class OneQuery(Result):
+    """What :func:`one_query` returns; the gains of a run's documents and its start add up to its values."""
+
+    query_id: str
+    labels: Mapping[Measure, str]
+    runs: Sequence[ShownRun]
+    text: str = ""
+    documents: Mapping[str, str] | None = None
+
+    def _rows(self, run: ShownRun, length: int) -> list[list[Value]]:
+        first = run is self.runs[0]
+        rows: list[list[Value]] = []
+        for part in run.parts:
+            grade = "unjudged" if part.grade is None else f"{part.grade:g}"
+            moved = (
+                []
+                if first
+                else ["new" if part.before is None else "" if part.before == part.rank else str(part.before)]
+            )
+            gains = [Cell(gain, " " if abs(gain) < _NOTHING else f"{gain:+.4f}") for gain in part.gains]
+            text = [] if self.documents is None else [cut(self.documents.get(part.doc_id, ""), length)]
+            rows.append([str(part.rank), part.doc_id, grade, *moved, *gains, *text])
+        blank = [""] * (0 if first else 1)
+        end = [] if self.documents is None else [""]
+        if any(abs(start) >= _NOTHING for start in run.start):
+            rows.insert(0, ["", "without judged documents", "", *blank, *run.start, *end])
+        return [*rows, ["", "value", "", *blank, *(Cell(value, best=True) for value in run.values), *end]]
+
+    def document(self) -> Document:
+        """Return the list of every run; a column of a measure holds what it gains by each document."""
+        sections = [Section("", [Lines([self.text])])] if self.text else []
+        for run in self.runs:
+            moved = [] if run is self.runs[0] else [f"in {self.runs[0].name}"]
+            heads = [
+                "rank",
+                "document",
+                "grade",
+                *moved,
+                *self.labels.values(),
+                *([] if self.documents is None else ["text"]),
+            ]
+            some = ", ".join(f"{doc_id} ({grade:g})" for doc_id, grade in run.missed[:_MISSED])
+            more = f" and {len(run.missed) - _MISSED} more" if len(run.missed) > _MISSED else ""
+            below = [f"judged and not returned (grade): {some}{more}"] if run.missed else []
+            sections.append(Section("", [Table(heads, self._rows(run, _TEXT), run.name, below=below)]))
+        said = [
+            "a measure's column is what it gains by a document after those above it; the column adds up to the value"
+        ]
+        return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
+
+    def as_table(self) -> Table:
+        """Return one row per run and document."""
+        heads = ["run", "rank", "doc_id", "grade", "rank_before", *self.labels.values(), "text"]
+        rows: list[list[Value]] = [
+            [run.name, p.rank, p.doc_id, p.grade, p.before, *p.gains, (self.documents or {}).get(p.doc_id, "")]
+            for run in self.runs
+            for p in run.parts
+        ]
+        return Table(heads, rows)
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        labels = list(self.labels.values())
+        runs = [
+            {
+                "run": run.name,
+                "values": dict(zip(labels, run.values, strict=True)),
+                "without_judged_documents": dict(zip(labels, run.start, strict=True)),
+                "documents": [
+                    {**p._asdict(), "gains": dict(zip(labels, p.gains, strict=True))}
+                    | ({} if self.documents is None else {"text": self.documents.get(p.doc_id)})
+                    for p in run.parts
+                ],
+                "not_returned": dict(run.missed),
+            }
+            for run in self.runs
+        ]
+        return {"query_id": self.query_id, "text": self.text or None, "runs": runs}
+
+
+def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
+    qrels: QrelsLike,
+    runs: Mapping[str, RunLike],
+    query_id: str,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    profile: str | Path | Profile | None = None,
+    min_relevance: float | None = None,
+    order: Order = "float32",
+    depth: int = 10,
+    texts: TextsLike | None = None,
+    documents: TextsLike | None = None,
+) -> OneQuery:
+    """Show the first ``depth`` documents of each run for one query, and which hits at which ranks gave its values.
+
+    What a measure gains by a document is its value where the document and those above it are judged, minus that where
+    only those above it are: the same rule for every measure, whoever computes it.
+
+    >>> found = one_query({"q": {"a": 1, "b": 1}}, {"run": {"q": ["a", "x", "b"]}}, "q", "AP RR")
+    >>> [(part.rank, part.gains) for part in found.runs[0].parts]      # AP: 1/1 / 2, then 2/3 / 2
+    [(1, (0.5, 1.0)), (2, (0.0, 0.0)), (3, (0.33333333333333326, 0.0))]
+    """
+    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+        raise ParamError(f"depth={depth!r} is not allowed; give an int >= 1")
+    judged = as_qrels(qrels)
+    lists = {name: as_run(run) for name, run in runs.items()}
+    if query_id not in judged:
+        known = [*judged, *(found for run in lists.values() for found in run)]
+        raise InputError(f"query {query_id!r} is not in the qrels.{did_you_mean(query_id, known)}")
+    grades = judged[query_id]
+    labels, *_, rel = choose(measures, profile, None, min_relevance)
+    reach = Plan(list(labels), rel, order).depth
+    ordered = {name: _ordered(run.get(query_id, ()), order) for name, run in lists.items()}
+    places = {doc_id: rank for rank, doc_id in enumerate(next(iter(ordered.values()), []), 1)}
+    shown = []
+    for number, (name, doc_ids) in enumerate(ordered.items()):
+        hits = [rank for rank, doc_id in enumerate(doc_ids[:reach], 1) if doc_id in grades]
+        steps = _steps(grades, doc_ids, hits, labels, {"min_relevance": rel, "order": order})
+        gains = {
+            rank: tuple(b - a for a, b in zip(*two, strict=True))
+            for rank, two in zip(hits, pairwise(steps), strict=True)
+        }
+        none = (0.0,) * len(labels)
+        parts = [
+            Part(
+                rank, doc_id, _judgement(grades, doc_id), places.get(doc_id) if number else None, gains.get(rank, none)
+            )
+            for rank, doc_id in enumerate(doc_ids, 1)
+            if rank <= depth or any(abs(gain) >= _NOTHING for gain in gains.get(rank, none))
+        ]
+        returned = set(doc_ids)
+        missed = sorted(((d, g) for d, g in grades.items() if g > 0 and d not in returned), key=lambda pair: -pair[1])
+        shown.append(ShownRun(name, parts, steps[0], steps[-1], missed))
+    wanted = {part.doc_id for run in shown for part in run.parts}
+    text = "" if texts is None else texts_of(texts, [query_id], "query").get(query_id, "")
+    known_texts = None if documents is None else texts_of(documents, wanted, "document")
+    return OneQuery(query_id, labels, shown, text, known_texts)
+
+
+def _judgement(grades: Mapping[str, float], doc_id: str) -> float | None:
+    grade = grades.get(doc_id, -1)
+    return None if grade < 0 else grade
+
+
+def _ordered(returned: Mapping[str, float] | Sequence[str], order: Order) -> list[str]:
+    return in_order(returned, by=order) if isinstance(returned, Mapping) else list(returned)
+
+
+def _steps(
+    grades: Mapping[str, float],
+    doc_ids: Sequence[str],
+    hits: Sequence[int],
+    labels: Mapping[Measure, str],
+    options: Mapping[str, Any],
+) -> list[list[float]]:
+    """Return the values of the list with no judged document, with the first one, and so on; as it is, at the end."""
+    mark = "not judged: "
+    while any(f"{mark}{doc_id}" in grades for doc_id in doc_ids):
+        mark += ": "
+    lists = {
+        str(number): [
+            f"{mark}{doc_id}" if doc_id in grades and rank > last else doc_id for rank, doc_id in enumerate(doc_ids, 1)
+        ]
+        for number, last in enumerate([0, *hits[:-1], len(doc_ids)] if hits else [len(doc_ids)])
+    }
+    columns = evaluate(dict.fromkeys(lists, grades), lists, list(labels), **options).columns
+    return [[columns[measure][number] for measure in labels] for number in lists]
