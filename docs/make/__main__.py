@@ -81,6 +81,7 @@ def _with_math(text: str) -> str:
 def write_pages() -> None:
     """Write all pages into one folder: those of docs/, and the generated ones."""
     shutil.rmtree(SOURCE, ignore_errors=True)
+    subprocess.run([sys.executable, DOCS / "pictures.py"], check=True)
     shutil.copytree(DOCS, SOURCE / "docs", ignore=shutil.ignore_patterns("make", "*.md", "__pycache__"))
     pages = {path: str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
     pages |= {ROOT / outside: name for outside, name in TOP.items()}
