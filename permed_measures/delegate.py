@@ -18,14 +18,13 @@ from typing import Any
 
 from ir_measures import Measure
 
-from permed_measures.errors import HostError, InputError
-from permed_measures.measures import declared
+from permed_measures.errors import HostError, InputError, ParamError
+from permed_measures.measures import declared, parse
 from permed_measures.measures.arrays import within
 from permed_measures.measures.base import Call, RankingMeasure, StandardMeasure
 from permed_measures.ranking import Columns, Ranking, Rankings, compiled_part
 
 _BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
-_FEW = 8
 _LENGTHS = 64
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
@@ -43,6 +42,17 @@ def _calls(measures: Iterable[Measure]) -> list[tuple[RankingMeasure, Call]]:
     """Return what is declared of delegated measures, and what pytrec_eval is asked for each."""
     known = [found for found in map(declared, measures) if found is not None]
     return [(found, call) for found in known if (call := found.asked) is not None]
+
+
+@lru_cache(maxsize=1024)
+def exact_measure(name: str) -> Measure | None:
+    """Return the measure that has, over columns, every bit of what pytrec_eval answers under a name; None: no such."""
+    try:
+        measure = parse(name)
+        ((known, call),) = _calls([measure])
+    except (ParamError, ValueError):
+        return None
+    return measure if type(known).exact is not None and call.name == name and not call.cut else None
 
 
 def deepest(measure: Measure) -> int | None:
@@ -137,19 +147,6 @@ def _sliced(columns: Columns, depth: int | None, *, zero: bool) -> Iterator[tupl
             yield query, returned, [], grades[first : first + judged]
 
 
-def by_ranks(columns: Columns, evaluator: Callable[[Any], Any]) -> list[dict[str, float]] | None:
-    """Return all that an evaluator answers, from lists of names that are made once; None where their lengths differ.
-
-    These names are near the processor, which those of the caller are not: lists of 1,000 documents take half the time.
-    """
-    rows = _sliced(columns, None, zero=False)
-    known = [(tuple(ranks), tuple(grades), num_ret) for _, num_ret, ranks, grades in rows]
-    lengths = set(columns.num_ret.tolist())
-    if 0 in lengths or len(lengths) > _LENGTHS:
-        return None
-    return list(_answers(known, {grade: int(grade) for grade in set(columns.grades.tolist())}, evaluator))
-
-
 def _answers(
     known: Sequence[_Known], made: Mapping[float, int], evaluator: Callable[[Any], Any]
 ) -> Iterator[dict[str, float]]:
@@ -204,11 +201,6 @@ def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:
             return None
         parameters.setdefault(stem, []).extend([parameter] if parameter else [])
     return {f"{stem}.{','.join(sorted(given))}" if given else stem for stem, given in parameters.items()}
-
-
-def are_mostly_judged(qrels: Mapping[str, Collection[Any]], run: Mapping[str, Collection[Any]]) -> bool:
-    """Whether naming judged documents takes longer than what pytrec_eval saves where the others are all alike."""
-    return sum(map(len, run.values())) < _FEW * sum(map(len, qrels.values()))
 
 
 def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the question)

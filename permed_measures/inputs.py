@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain
-from operator import methodcaller
+from itertools import chain, repeat
+from operator import contains, methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
@@ -139,9 +139,12 @@ def _plain_grades(qrels: dict[Any, Any]) -> set[float] | None:
         return found
     if not set(map(type, qrels)) <= {str} or not set(map(type, qrels.values())) <= {dict} or "" in qrels:
         return None
-    doc_ids = list(chain.from_iterable(qrels.values()))
     values = list(chain.from_iterable(map(dict.values, qrels.values())))
-    if not set(map(type, doc_ids)) <= {str} or not all(doc_ids) or not set(map(type, values)) <= _INT:
+    try:
+        "".join(list(chain.from_iterable(qrels.values())))  # the fastest way to see that all of them are strings
+    except TypeError:
+        return None
+    if any(map(contains, qrels.values(), repeat(""))) or not set(map(type, values)) <= _INT:
         return None
     grades = set(values)
     return grades if max(map(abs, grades), default=0) < _FAR else None

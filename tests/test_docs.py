@@ -54,7 +54,7 @@ def test_an_example_that_is_wrong_is_found(tmp_path):
 
 
 def test_links_between_pages():
-    made = ("measures/", "reference/", "report.html", "report-annotated.html")
+    made = ("measures/", "pictures/", "reference/", "report.html", "report-annotated.html")
     for path, text in TEXTS.items():
         for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
             target = (path.parent / link).resolve()
@@ -73,6 +73,56 @@ def test_every_measure_answers_a_question_and_says_when_not_to_use_it():
     assert asked == DEFINED.keys() | STANDARD.keys()
     silent = [name for name, measure in {**DEFINED, **STANDARD}.items() if "\nNot for " not in description(measure)]
     assert silent == []
+
+
+@pytest.fixture
+def commands():
+    click = pytest.importorskip("click", reason="the shell tool needs click")
+    from permed_measures.cli import command_files
+    from permed_measures.cli._group import group
+
+    top = click.Context(group, info_name="permed-measures")
+    return top, {name: group.get_command(top, name) for name in command_files()}
+
+
+def test_help_starts_with_what_for_and_two_examples(commands):
+    import click
+
+    top, known = commands
+    for name, command in known.items():
+        text = command.get_help(click.Context(command, info_name=name, parent=top))
+        usage, purpose, examples = text.split("\n\n")[:3]
+        assert usage.startswith("Usage:"), name
+        assert len(purpose.splitlines()) <= 2, name
+        assert examples.lstrip().startswith("Example"), name
+        assert examples.count("permed-measures ") >= 2 or name == "bench-reranker", name  # its one needs three files
+
+
+def test_help_has_every_option_once_and_every_command(commands):
+    import click
+
+    top, known = commands
+    listed = re.findall(r"^  ([\w-]+)  ", top.command.get_help(top), re.MULTILINE)
+    assert [name for name in known if listed.count(name) != 1] == []
+    for name, command in known.items():
+        context = click.Context(command, info_name=name, parent=top)
+        shown = re.findall(r"^  (?:-\w, )?(--?[\w-]+)", command.get_help(context), re.MULTILINE)
+        options = [
+            param for param in command.get_params(context) if isinstance(param, click.Option) and not param.hidden
+        ]
+        assert [param.name for param in options if len({*param.opts} & {*shown}) != 1] == [], name
+
+
+def test_a_formula_in_the_terminal_is_text():
+    from permed_measures.measures.definitions import formula, in_unicode
+
+    wanted = "1/N Σ[i ≤ k, gᵢ ≥ rel] |{j ≤ i : gⱼ ≥ rel}|/i · w(gᵢ),     w(g) = g / max_rel"
+    assert in_unicode(formula(DEFINED["GWAP"])) == wanted
+    for measure in (*DEFINED.values(), *STANDARD.values()):
+        text = in_unicode(formula(measure) or "")
+        assert "\\" not in text
+        assert text.count("{") == text.count("}")
+        assert text.count("(") == text.count(")")
 
 
 def test_the_text_for_assistants_leads_somewhere():

@@ -609,3 +609,32 @@ def test_folders_of_beir_hold_qrels(tmp_path, capsys):
         read_qrels(folder)
     with pytest.raises(InputError, match="cannot be read"):  # judgements are no run
         read_run(folder)
+
+
+def test_parquet_is_read_as_other_rows_are(tmp_path, capsys):
+    polars = pytest.importorskip("polars", reason="polars is an extra")
+    rows = [("q", "b", 3), ("q", "a", 1), ("q", "a", 4)]
+    run, qrels = tmp_path / "run.parquet", tmp_path / "qrels.parquet"
+    polars.DataFrame(rows, schema=["topic", "page", "bm25"], orient="row").write_parquet(run)
+    names = ("topic", "page", "bm25")
+    for duplicates in ("first", "max"):
+        assert read_run(run, columns=names, duplicates=duplicates) == _kept(rows, duplicates)
+    assert read_run(run, columns=("topic", "page", "-bm25"), duplicates="max") == {"q": {"b": -3.0, "a": -1.0}}
+    hugging_face = polars.DataFrame([("q", "a", 1)], schema=["query-id", "corpus-id", "score"], orient="row")
+    hugging_face.write_parquet(qrels)
+    assert read_qrels(qrels) == {"q": {"a": 1}}
+    given = ["eval", str(qrels), str(run), "-m", "RR", "--run-columns"]
+    for column, duplicates, value in (
+        ("bm25", "max", "1.0000"),
+        ("bm25", "first", "0.5000"),
+        ("-bm25", "max", "1.0000"),
+    ):
+        assert main([*given, f"topic,page,{column}", "--duplicates", duplicates]) == 0
+        assert value in capsys.readouterr().out
+    engine = ["--engine", "duckdb", "--duplicates", "max"]
+    assert main([*given, "topic,page,bm25", *engine]) == 0
+    assert "1.0000" in capsys.readouterr().out
+    assert main([*given, "topic,page,-bm25", *engine]) == 2
+    assert "'-bm25' is not for tables" in capsys.readouterr().err
+    assert main([*given, "topic,page,bm25", *engine, "--collapse", "^(.)"]) == 2
+    assert "--collapse is for runs in memory" in capsys.readouterr().err

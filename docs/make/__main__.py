@@ -83,6 +83,9 @@ def write_pages() -> None:
     shutil.rmtree(SOURCE, ignore_errors=True)
     subprocess.run([sys.executable, DOCS / "pictures.py"], check=True)
     shutil.copytree(DOCS, SOURCE / "docs", ignore=shutil.ignore_patterns("make", "*.md", "__pycache__"))
+    drawn = SOURCE / "docs" / "pictures.py"
+    subprocess.run([sys.executable, drawn], check=True)
+    drawn.unlink()
     pages = {path: str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
     pages |= {ROOT / outside: name for outside, name in TOP.items()}
     written = {at: _relinked(_with_math(path.read_text(encoding="utf-8")), path, at) for path, at in pages.items()}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 
 import click
@@ -13,11 +14,50 @@ import permed_measures
 from permed_measures.cli import command_files
 from permed_measures.errors.exits import say
 
+_TASKS = {
+    "Compute and compare": "eval compare plan experiment trec_eval",
+    "Guard a build": "gate serving bench-reranker",
+    "Trust a number": "explain verify judges",
+    "Tables and files": "sql convert samples",
+    "Look up": "measures profiles demo",
+}
+_OPTIONS = {
+    "What is computed": "measures profile min_relevance queries order ties judged_only interval human mapping map",
+    "How it is decided": "cluster groups segments test correction margin all_pairs alpha seed p_imp p_imp_cutoff"
+    " comparisons max_drop hard_drop max_drop_since_anchor undecided confident allow_skipped baseline",
+    "Input": "qrels_format run_format qrels_columns run_columns duplicates nan_scores engine master memory_limit system"
+    " collapse texts documents query_texts log_format from_format to_format what",
+    "Output": "form output html save write figure plot columns places percent headings caption label names describe"
+    " brief signatures junit_file summary show_queries by_query write_run write_serving write_calls details toml",
+}
+"""Headings of help, and what belongs under them; whatever is named nowhere comes first, or last of the commands."""
 
-def _unraw(command: click.Command) -> click.Command:
-    """Make the mark for lines that are not to be wrapped out of what a raw docstring has in its place."""
-    command.help = (command.help or "").replace("\\b\n", "\b\n")
+
+def _readable(command: click.Command) -> click.Command:
+    """Put the examples of a raw docstring after its first sentence, not to be wrapped, and options under headings."""
+    parts = (command.help or "").replace("\\b\n", "\b\n").split("\n\n")
+    examples = [part for part in parts[1:] if part.lstrip("\b \n").startswith("Example")]
+    command.help = "\n\n".join([*parts[:1], *examples, *(part for part in parts[1:] if part not in examples)])
+    command.format_options = partial(_write_options, command)  # type: ignore[method-assign]  # of any class of command
     return command
+
+
+def _write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    options = [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
+    records = {str(param.name): param.get_help_record(ctx) for param in options}
+    _write(formatter, {name: record for name, record in records.items() if record}, _OPTIONS, "Options")
+    if isinstance(command, click.Group):
+        command.format_commands(ctx, formatter)
+
+
+def _write(
+    formatter: click.HelpFormatter, rows: Mapping[str, tuple[str, str]], headings: Mapping[str, str], rest: str
+) -> None:
+    named = {name for names in headings.values() for name in names.split()}
+    for heading, names in {rest: " ".join(name for name in rows if name not in named), **headings}.items():
+        if found := [rows[name] for name in names.split() if name in rows]:
+            with formatter.section(heading):
+                formatter.write_dl(found)
 
 
 class Commands(click.Group):
@@ -37,7 +77,13 @@ class Commands(click.Group):
             from permed_measures.cli._completion import complete  # noqa: PLC0415  (only then)
 
             complete(command)
-        return _unraw(command)
+        return _readable(command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by task."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        rows = {name: (name, found.get_short_help_str(100)) for name, found in commands.items() if found}
+        _write(formatter, rows, _TASKS, "Other commands")
 
 
 @click.group(
@@ -65,7 +111,7 @@ def group() -> None:
     """
 
 
-_unraw(group)
+_readable(group)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -18,7 +18,7 @@ from permed_measures.errors import ParamError
 from permed_measures.files.output import print_whole
 from permed_measures.measures import DEFINED, declared, own, parse_all
 from permed_measures.measures.base import NOT_GIVEN, HostName, Param, RankingMeasure
-from permed_measures.measures.definitions import definition, description, formula, plain
+from permed_measures.measures.definitions import definition, description, formula, in_unicode, plain
 from permed_measures.render.document import Table, of_table
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, written
@@ -201,8 +201,14 @@ def _described(measure: Measure) -> list[str]:
 
 
 def _doc(measure: Measure) -> str:
-    """Return the docstring without the marks of its markup."""
-    return plain(description(measure)).replace(".. math:: ", "Formula: ").replace(".. cite.dblp:: ", "Source: dblp ")
+    """Return the docstring without the marks of its markup, and the formula as text."""
+    shown = re.sub(
+        r"^\.\. math::.+?(?=\n\s*\n|\Z)",
+        lambda _: f"Formula: {in_unicode(formula(measure) or '')}",
+        description(measure),
+        flags=re.DOTALL | re.MULTILINE,
+    )
+    return plain(shown).replace(".. cite.dblp:: ", "Source: dblp ")
 
 
 def _ir_measures_names(measure: Measure, *, alone: bool = False) -> list[str]:

@@ -133,7 +133,7 @@ class Plan:
         A query that is missing from the run, or returns nothing, has the value 0.
         """
         known = self.rankings(qrels, run, query_ids) if rankings is None else rankings
-        columns: dict[int, Sequence[float]] = {**self._over_columns(known)}
+        columns: dict[int, Sequence[float]] = {**self.over_columns(known)}
         columns.update((n, self._by_kernel(m, known)) for n, m in self.by_kernel.items() if n not in columns)
         asked = {index: measure for index, measure in self.by_delegate.items() if index not in columns}
         columns.update(zip(asked, delegate(list(asked.values()), known), strict=True))
@@ -157,7 +157,7 @@ class Plan:
 
         return Conditions(measures, ordered(self.order, self.ties), judged)
 
-    def _over_columns(self, rankings: Rankings) -> dict[int, array[float]]:
+    def over_columns(self, rankings: Rankings) -> dict[int, array[float]]:
         """Return the values of the measures that have an expression for it; none where numpy is not worth it.
 
         Of standard measures, where every bit is as pytrec_eval has it: that one takes long to read dicts.

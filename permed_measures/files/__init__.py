@@ -6,7 +6,7 @@ where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from os import PathLike
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.files.rows import Duplicates, SubtopicQrels, refuse_several
+from permed_measures.files.rows import SubtopicQrels, refuse_several
 from permed_measures.files.source import Source, shown
 from permed_measures.ranking import order
 from permed_measures.render.words import counted
@@ -30,60 +30,41 @@ def formats() -> Mapping[str, ModuleType]:
     return {module.NAME: module for module in modules}
 
 
+_WITH_COLUMNS = ("parquet", "jsonl-rows", "tsv", "csv")
 _MOST_RANKS = 2**24
 """Whole numbers up to this one are exact as 32-bit floats, in which scores are compared."""
 
 
-def read_qrels(
-    path: str | PathLike[str],
-    format: str | None = None,  # noqa: A002  (the natural word)
-    *,
-    columns: Sequence[str] | None = None,
-    duplicates: Duplicates = "error",
-) -> dict[str, dict[str, float]]:
+def read_qrels(path: str | PathLike[str], format: str | None = None, **said: Any) -> dict[str, dict[str, float]]:  # noqa: A002, ANN401  (the natural word; a Source's)
     """Read judgements from a file, as :func:`permed_measures.read_qrels` says."""
-    file = import_module(f"{__name__}.beir").qrels_of(path)
-    source = Source.of(file, form=format, columns=columns, duplicates=duplicates)
+    source = Source.of(import_module(f"{__name__}.beir").qrels_of(path), form=format, **said)
     qrels: dict[str, dict[str, float]] = format_of(source).read(source, "qrels")
     return qrels
 
 
-def read_run(
-    path: str | PathLike[str],
-    format: str | None = None,  # noqa: A002  (the natural word)
-    *,
-    columns: Sequence[str] | None = None,
-    duplicates: Duplicates = "error",
-) -> dict[str, Any]:
+def read_run(path: str | PathLike[str], format: str | None = None, **said: Any) -> dict[str, Any]:  # noqa: A002, ANN401  (as above)
     """Read a run from a file, as :func:`permed_measures.read_run` says."""
-    source = Source.of(path, form=format, columns=columns, duplicates=duplicates)
+    source = Source.of(path, form=format, **said)
     run: dict[str, Any] = format_of(source).read(source, "run")
     return run
 
 
 def format_of(source: Source, name: str | None = None) -> ModuleType:
     """Return the format of a file: the one that is named, else by content, else by suffix."""
-    name = name or source.form
-    if name is not None or source.columns is not None:
-        return _with_columns(source, None if name is None else by_name(name))
-    head = source.head()
-    found = next((module for module in formats().values() if module.fits(head)), None)
+    head = b"" if name or source.form else source.head()
+    if source.columns is not None and not name and not source.form:  # one with columns, whatever they are called
+        tabs = formats()["csv"].header(head)[0] == "\t"
+        rows = "jsonl-rows" if head.lstrip()[:1] == b"{" else "tsv" if tabs else "csv"
+        return formats()["parquet" if formats()["parquet"].fits(head) else rows]
+    found = by_name(name or source.form or "") if name or source.form else None
+    if found is not None and source.columns is not None and found.NAME not in _WITH_COLUMNS:
+        msg = f"columns {', '.join(source.columns)}: the format {found.NAME} has none with names; leave them out"
+        raise ParamError(msg)
+    found = found or next((module for module in formats().values() if module.fits(head)), None)
     found = found or by_suffix(source.suffix)
     if found is None:
         raise _untold(source, head)
     return found
-
-
-def _with_columns(source: Source, module: ModuleType | None) -> ModuleType:
-    """Return the format of a file whose columns are named, or of which it is said; where both are, they must fit."""
-    if module is None:
-        head = source.head()
-        rows = [formats()[name] for name in ("parquet", "jsonl-rows", "tsv", "csv")]
-        module = next((module for module in rows if module.could_be(head)), rows[-1])
-    elif source.columns is not None and not hasattr(module, "could_be"):
-        msg = f"columns {', '.join(source.columns)}: the format {module.NAME} has none with names; leave them out"
-        raise ParamError(msg)
-    return module
 
 
 def _untold(source: Source, head: bytes) -> InputError:

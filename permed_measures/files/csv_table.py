@@ -30,11 +30,6 @@ def fits(head: bytes) -> bool:
     return has_rows(header(head)[1])
 
 
-def could_be(head: bytes) -> bool:
-    """Whether the first line may be a header, whatever it names."""
-    return len(header(head)[1]) > 2  # noqa: PLR2004  (query, document, number)
-
-
 def what_is(source: Source) -> str | None:
     """Return whether the columns are those of qrels or of a run."""
     return what_columns_are(header(source.head())[1])

@@ -102,12 +102,8 @@ def _tuple_rows(rows: Iterable[Any], what: str, columns: Sequence[str] | None) -
             msg = f"{place}: {row!r} has no fields {', '.join(fields)}; give {_SHAPES}"
             raise InputError(msg) from None
         check_ids({doc_id: None}, str(query_id))
-        yield (
-            checked_query_id(query_id, place),
-            doc_id,
-            value,
-            str(next((getattr(row, n) for n in SUBTOPIC_COLUMNS if hasattr(row, n)), "")),
-        )
+        of = str(next((getattr(row, name) for name in SUBTOPIC_COLUMNS if hasattr(row, name)), ""))
+        yield checked_query_id(query_id, place), doc_id, value, of
 
 
 def checked_query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked here)
@@ -132,10 +128,10 @@ def grouped(
         if doc_id in group and keep is None:
             msg = f"run, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}"
             raise InputError(msg)
-        value = given
-        if smaller or keep is not None:  # elsewhere the ranking checks it
-            value = checked_score(given, doc_id, query_id)
-            value = -value if smaller else value
+        value = (
+            given if keep is None and not smaller else checked_score(given, doc_id, query_id)
+        )  # elsewhere when ranked
+        value = -value if smaller else value
         group[doc_id] = value if keep is None else keep(group.get(doc_id, value), value)
     return groups
 
@@ -168,12 +164,8 @@ def run_from_arrays(  # noqa: PLR0913  (one of the numbers is given)
             f"{len(numbers)} of numbers; each query has one of each, as long as each other"
         )
         raise InputError(msg)
-    pairs = (
-        (q, pair)
-        for q, row, values in zip(names, found, numbers, strict=True)
-        for pair in zip(row, values, strict=True)
-    )
-    rows = ((q, _document(place, doc_ids, q), number, "") for q, (place, number) in pairs if place != -1)
+    lists = {query: zip(*pair, strict=True) for query, *pair in zip(names, found, numbers, strict=True)}
+    rows = ((q, _document(place, doc_ids, q), n, "") for q, pairs in lists.items() for place, n in pairs if place != -1)
     return {query_id: {} for query_id in names} | grouped(rows, duplicates, smaller=scores is None)
 
 

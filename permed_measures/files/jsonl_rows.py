@@ -21,11 +21,6 @@ def fits(head: bytes) -> bool:
     return has_rows(keys_of(head))
 
 
-def could_be(head: bytes) -> bool:
-    """Whether the first line is an object, whatever its keys are."""
-    return bool(keys_of(head))
-
-
 def what_is(source: Source) -> str | None:
     """Return whether the keys are those of qrels or of a run."""
     return what_columns_are(keys_of(source.head()))

@@ -33,9 +33,6 @@ def fits(head: bytes) -> bool:
     return head.startswith(_MAGIC)
 
 
-could_be = fits
-
-
 def what_is(source: Source) -> str | None:
     """Return whether the columns are those of qrels or of a run."""
     return what_columns_are(column_names(source))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from permed_measures.errors import InputError
-from permed_measures.files.json_text import JSONSyntaxError, as_id, kind, loads
+from permed_measures.files.json_text import as_id, kind, loads
 from permed_measures.files.jsonl_rows import keys_of
 from permed_measures.files.numbers import grade_of
 from permed_measures.files.records import Records
@@ -28,16 +28,12 @@ def read(source: Source) -> dict[str, list[int | float]]:
         return _of_records(source)
     try:
         content = loads(source.text())
-    except JSONSyntaxError as error:
-        raise source.error(str(error), error.line) from None
+        of_records = isinstance(content, list) and content and all(isinstance(part, dict) for part in content)
+        return _of_records(source) if of_records else checked(content)
     except ValueError as error:
-        raise source.error(str(error)) from None
-    if isinstance(content, list) and content and all(isinstance(part, dict) for part in content):
-        return _of_records(source)
-    try:
-        return checked(content)
-    except InputError as error:
-        raise source.error(str(error)) from None
+        if isinstance(error, InputError) and error.path is not None:
+            raise
+        raise source.error(str(error), getattr(error, "line", None)) from None
 
 
 def checked(lists: Any) -> dict[str, list[int | float]]:  # noqa: ANN401  (checked here)
@@ -70,9 +66,7 @@ def _grades(grades: Any) -> list[int | float]:  # noqa: ANN401  (checked here)
 
 def _grade(grade: Any, rank: int) -> int | float:  # noqa: ANN401  (checked here)
     try:
-        return (
-            grade_of(grade) if isinstance(grade, str) else canonical(int(grade) if isinstance(grade, bool) else grade)
-        )
+        return grade_of(grade) if isinstance(grade, str) else canonical(+grade)
     except (ValueError, TypeError, OverflowError):
         msg = f"rank {rank}: the grade {grade!r} is not a finite number"
         raise ValueError(msg) from None
@@ -109,8 +103,7 @@ def _parts(record: Mapping[str, Any]) -> tuple[str, Any]:
             msg = f"no {' nor '.join(map(repr, names))}; there is {told}: a relevance list is {_FORMS}"
             raise ValueError(msg)
         picked.append(record[name])
-    query_id = as_id(picked[0], "query id")
-    return query_id, picked[1]
+    return as_id(picked[0], "query id"), picked[1]
 
 
 def _in_order(source: Source, query_id: str, rows: list[tuple[Any, int | float]]) -> list[int | float]:
@@ -125,6 +118,5 @@ def _in_order(source: Source, query_id: str, rows: list[tuple[Any, int | float]]
     if low not in (0, 1) or sorted(ranks) != list(range(int(low), int(low) + len(ranks))):
         written = ", ".join(str(rank) for rank, _ in rows[:5])
         raise source.error(f"query {query_id!r}: ranks are 1, 2, 3, … without a gap; here they start {written}")
-    return [
-        grade for _, grade in sorted(zip(ranks, (grade for _, grade in rows), strict=True), key=lambda pair: pair[0])
-    ]
+    by_rank = dict(zip(ranks, (grade for _, grade in rows), strict=True))
+    return [by_rank[rank] for rank in sorted(by_rank)]

@@ -79,7 +79,6 @@ class Source(PathLike[str]):
         self,
         path: str | PathLike[str],
         form: str | None = None,
-        *,
         columns: Sequence[str] | None = None,
         duplicates: str = "error",
     ) -> None:
@@ -266,8 +265,8 @@ class Unpacked(Source):
     """The content of a compressed file as it was copied to disk; errors name the file itself."""
 
     def __init__(self, source: Source, folder: Path) -> None:
-        said = {"columns": source.columns, "duplicates": source.duplicates}
-        super().__init__(_copy(source, folder / "unpacked"), source.form, **said)  # type: ignore[arg-type]  # as there
+        super().__init__(_copy(source, folder / "unpacked"))
+        self.form, self.columns, self.duplicates = source.form, source.columns, source.duplicates
         self.original = source
 
     def error(self, message: str, line: int | None = None) -> InputError:

@@ -10,6 +10,7 @@ import inspect
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -19,13 +20,13 @@ from ir_measures import Measure, nDCG
 from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
-from permed_measures.delegate import MAX_GRADE, are_mostly_judged, binary, by_ranks, fit, handed, own_evaluator
+from permed_measures.delegate import MAX_GRADE, binary, exact_measure, fit, handed, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, distinct
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, distinct_grades, ranking_of, rankings_of
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
-from permed_measures.ranking import Rankings, compiled, compiled_columns
+from permed_measures.ranking import Rankings
 
 __all__ = [
     "RelevanceEvaluator",
@@ -69,8 +70,9 @@ supported_measures: set[str] = {*_THEIRS} | {
 class RelevanceEvaluator:
     """A drop-in for ``pytrec_eval.RelevanceEvaluator``: the same arguments, the same ``{query_id: {name: value}}``.
 
-    pytrec_eval's own names are computed by pytrec_eval, from the run as it is given. Ours are written as trec_eval
-    would (``gwmap_cut_10``, ``gwmap_cut.10,20``, ``coverage_10``) or, where parameters are needed, as measures
+    pytrec_eval's own names have its values, to the last bit: it computes them from the run as it is given, but for the
+    usual ones, which are as exact over columns, and take less time. Ours are written as trec_eval would
+    (``gwmap_cut_10``, ``gwmap_cut.10,20``, ``coverage_10``) or, where parameters are needed, as measures
     (``GWAP(max_rel=3)@10``). ``relevance_level`` is the ``rel`` of every measure of ours that has one.
 
     More is accepted than pytrec_eval does: every shape of qrels and run that ``evaluate()`` knows, numpy numbers, and
@@ -107,6 +109,8 @@ class RelevanceEvaluator:
             level_there = 1
         else:
             level_there = min(math.ceil(level), MAX_GRADE + 1)  # no grade there is higher
+        exact = _over_columns(theirs) if plain and not ours and not self._judged_only else {}
+        self._exact = (list(exact), Plan(list(exact.values()), level)) if exact else None
         options = (theirs, level_there, self._judged_only)
         self._theirs = _Theirs(judgements, options, plain=plain) if theirs else None
         self._names = list(ours)
@@ -118,8 +122,16 @@ class RelevanceEvaluator:
 
     def evaluate(self, scores: RunLike) -> dict[str, dict[str, float]]:
         """Return the values of the queries that are in the run and have judgements."""
+        if self._exact is not None and type(scores) is dict and set(map(type, scores.values())) == {dict}:
+            names, plan = self._exact
+            query_ids = [query_id for query_id in as_run(scores) if query_id in self._qrels]
+            columns = plan.over_columns(rankings_of(self._qrels, scores, query_ids, depth=plan.depth))
+            if len(columns) == len(names):
+                rows = zip(*(columns[index] for index in range(len(names))), strict=True)
+                return {q: dict(zip(names, row, strict=True)) for q, row in zip(query_ids, rows, strict=True)}
         if self._theirs is not None and not self._names and handed(scores):
-            return self._theirs.of_plain(scores)
+            found: dict[str, dict[str, float]] = self._theirs.evaluator.evaluate(scores)
+            return found
         run = {query_id: returned for query_id, returned in as_run(scores).items() if query_id in self._qrels}
         values = {query_id: {} for query_id in run} if self._theirs is None else self._theirs.evaluate(run)
         if not self._names:
@@ -234,25 +246,16 @@ class _Theirs:
                 for query_id, grades in judgements.items()
             }
         self._options = options
-        self._evaluator = OWN(self._qrels, *options)
 
-    def of_plain(self, run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  (that of handed())
-        """Return the values of dicts that pytrec_eval may see as they are."""
-        query_ids = [query_id for query_id in run if query_id in self._qrels]
-        judged_only = self._options[-1]
-        if not judged_only and compiled() and not are_mostly_judged(self._qrels, run):
-            filled = compiled_columns(self._qrels, run, query_ids, (None, 1))
-            columns = None if filled is None else filled.columns
-            answers = None if columns is None else by_ranks(columns, lambda qrels: OWN(qrels, *self._options))
-            if answers is not None:
-                return dict(zip(query_ids, answers, strict=True))
-        found: dict[str, dict[str, float]] = self._evaluator.evaluate(run)
-        return found
+    @cached_property
+    def evaluator(self) -> Any:  # noqa: ANN401  (pytrec_eval's, untyped)
+        """Its evaluator, for dicts that it may see as they are."""
+        return OWN(self._qrels, *self._options)
 
     def evaluate(self, run: Mapping[str, Mapping[str, float] | Sequence[str]]) -> dict[str, dict[str, float]]:
         """Return pytrec_eval's values, in the order of the run."""
         something = {query_id: _plain(query_id, returned) for query_id, returned in run.items() if returned}
-        answers = self._evaluator.evaluate(something) if something else {}
+        answers = self.evaluator.evaluate(something) if something else {}
         answers |= self._without_documents([query_id for query_id in run if query_id not in something])
         return {query_id: answers[query_id] for query_id in run}
 
@@ -350,6 +353,13 @@ def _ours(name: str) -> list[tuple[str, Measure]]:
     near = did_you_mean(word[0] if word else name, {*supported_measures, *supported_nicknames})
     msg = f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}"
     raise ParamError(msg)
+
+
+def _over_columns(names: Collection[str]) -> dict[str, Measure]:
+    """Return the measures that have, over columns, every bit of pytrec_eval's; none where one name has no such."""
+    known = {(key := name.replace(".", "_")): exact_measure(key) for name in names}
+    found = {name: measure for name, measure in known.items() if measure is not None}
+    return found if len(found) == len(known) else {}
 
 
 def _exact(names: Collection[str]) -> dict[str, Measure]:

@@ -12,6 +12,7 @@ from copy import copy
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise, repeat
 from math import inf, log, log2, nan
+from operator import contains
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.numbers import as_float
@@ -30,6 +31,7 @@ _BATCH = 1 << 17
 """So many documents are ranked at once: their numbers stay near the processor."""
 _EXACT = 2.0**53
 """A whole number above it is not always a float."""
+_FEW = 64
 _NONE: dict[str, float] = {}
 _Scores = list[dict[str, float]]
 
@@ -80,17 +82,16 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
     num_ret, num_judged = (np.fromiter(map(len, group), np.int64, len(group)) for group in (lists, judged))
-    doc_ids = list(chain.from_iterable(lists))
     pairs = zip(lists, judged, strict=True)
     try:
         known = [found.get(doc_id, nan) for found, grades_of in pairs for doc_id in grades_of]
-        "".join(doc_ids)  # the fastest way to see that all of them are strings
+        "".join(list(chain.from_iterable(lists)))  # the fastest way to see that all of them are strings
         scores = _singles(list(chain.from_iterable(map(dict.values, lists))))
         judged_scores = np.array(known, np.float64)
         grades = np.array(list(chain.from_iterable(map(dict.values, judged))), np.float64)
     except (TypeError, ValueError, ArithmeticError):
         return None
-    if scores is None or not all(doc_ids) or (np.abs(grades) > _EXACT).any():
+    if scores is None or any(map(contains, lists, repeat(""))) or (np.abs(grades) > _EXACT).any():
         return None
     queries = np.arange(len(lists))
     row_query = np.repeat(queries, num_judged)
@@ -101,15 +102,15 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
     found = ~np.isnan(judged_scores)
     with np.errstate(over="ignore"):
         wanted = _keys(row_query[found], judged_scores[found].astype(np.float32))
-    ranks = np.full(len(row_query), inf)
-    ranks[found] = 1 + keys.searchsorted(wanted) - (np.cumsum(num_ret) - num_ret)[row_query[found]]
+    ranks, first_document = np.full(len(row_query), inf), np.cumsum(num_ret) - num_ret
+    ranks[found] = 1 + keys.searchsorted(wanted) - first_document[row_query[found]]
     ties = [0, 0]
     if not in_descending_order:
         starts = np.cumsum(num_judged) - num_judged
         for query in np.unique(keys[1:][keys[1:] == keys[:-1]] >> np.uint64(32)).tolist():
             first = starts[query]
-            rows = _tied(lists[query], judged[query], bounds[1], order, ties)
-            ranks[first : first + len(rows)] = rows
+            places = _tied(lists[query], judged[query], bounds[1], order, ties)
+            ranks[first : first + len(places)] = places
     counts = Counts(
         int(np.minimum(num_ret, inf if bounds[1] is None else bounds[1]).sum()),
         int((ranks <= (1e300 if bounds[1] is None else bounds[1])).sum()),
@@ -117,9 +118,12 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
     )
     if bounds[0] is not None:
         ranks[ranks > bounds[0]] = inf
-    last = num_ret.max(initial=0) + 1.0
-    by_rank = np.argsort(row_query * (last + 1.0) + np.minimum(ranks, last))  # those without a rank in any order
-    ranks, grades = ranks[by_rank], grades[by_rank]
+    hits = np.flatnonzero(ranks < inf)
+    by_rank = np.full(len(scores), -1)  # faster than to sort
+    by_rank[(first_document[row_query[hits]] + ranks[hits]).astype(np.intp) - 1] = hits
+    rows = np.concatenate([by_rank[by_rank >= 0], np.flatnonzero(ranks == inf)])
+    rows = rows[np.argsort(row_query[rows], kind="stable")]
+    ranks, grades = ranks[rows], grades[rows]
     num_hits = np.bincount(row_query[ranks < inf], minlength=len(lists))
     return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
 
@@ -176,10 +180,17 @@ def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401
     """Return the place of each row in the order of descending worth within its query."""
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
-    span = float(np.ptp(worth)) + 1.0 if len(worth) else 1.0
-    whole = span * (len(num_judged) + 1) < _EXACT and bool((worth == np.floor(worth)).all())
-    rows = np.argsort(row_query * span - worth) if whole else np.lexsort((-worth, row_query))  # the first is faster
-    places = np.empty(len(rows))
+    places, span = np.empty(len(worth)), float(np.ptp(worth)) + 1.0 if len(worth) else 1.0
+    if span <= _FEW and bool((worth == np.floor(worth)).all()):  # counting is faster than sorting
+        codes, levels = (worth.max(initial=-inf) - worth).astype(np.intp), int(span)
+        size = len(num_judged) * levels
+        counts = np.bincount(row_query * levels + codes, minlength=size).reshape(-1, levels)
+        first = 1 + np.cumsum(counts, axis=1) - np.cumsum(counts, axis=0)
+        for code in range(levels):
+            rows = np.flatnonzero(codes == code)
+            places[rows] = first[:, code][row_query[rows]] + np.arange(len(rows))
+        return places
+    rows = np.lexsort((-worth, row_query))
     places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
     return places
 

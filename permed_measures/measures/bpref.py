@@ -11,7 +11,8 @@ from permed_measures.measures.base import Call, StandardMeasure, define
 class _Bpref(StandardMeasure):
     r"""How rarely judged non-relevant documents are above relevant ones; unjudged documents do not count.
 
-    .. math:: \frac{1}{R} \sum_{i : g_i \ge rel} 1 - \frac{\min(|\{j < i : 0 \le g_j < rel\}|, R)}{\min(N, R)}
+    .. math:: \frac{1}{R} \sum_{i : g_i \ge rel} \left(
+        1 - \frac{\min(|\{j < i : 0 \le g_j < rel\}|, R)}{\min(N, R)} \right)
 
     N is the number of judged non-relevant documents.
 
