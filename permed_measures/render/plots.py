@@ -57,7 +57,7 @@ def dots(  # noqa: PLR0913  (how rows are told apart, all with defaults)
     scale = Scale.around([*([0.0] if changes else []), *known] or [0.0, 1.0], left, width - _RIGHT)
     bottom = _TOP + _ROW * len(rows)
     parts = axis(scale, _TOP, bottom, signed) if changes else axis(scale, _TOP, bottom)
-    parts += [f'<text class="side" x="{left - 10:g}" y="{bottom + 16}">{said}</text>'] if said else []
+    parts += [f'<text class="tick end" x="{left - 10:g}" y="{bottom + 16}">{said}</text>'] if said else []
     if changes:
         zero = scale(0.0)
         parts.append(f'<line class="zero" x1="{zero:.1f}" y1="{_TOP}" x2="{zero:.1f}" y2="{bottom}"/>')
