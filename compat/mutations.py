@@ -321,7 +321,7 @@ MUTATIONS = (
     _in_tables(
         "order in DuckDB", "tables/engines.py", "{SCORE} DESC, {DOC} DESC)", "{SCORE} DESC, {DOC})", engine="duckdb"
     ),
-    _in_tables("missing queries dropped", "tables/ranking_table.py", 'on=QUERY, how="left")', 'on=QUERY, how="inner")'),
+    _in_tables("missing queries dropped", "tables/ranking_table.py", 'on=lists, how="left")', 'on=lists, how="inner")'),
     _in_tables("cut-off left out", "tables/ranking_table.py", 'float("inf") if cutoff is None', 'float("inf") if True'),
     _in_tables("discount", "tables/ranking_table.py", "(rank + 1.0).log(2)", "(rank + 2.0).log(2)"),
     _in_tables("exponential gain", "tables/ranking_table.py", "LARGEST) - 1.0)", "LARGEST))"),
@@ -384,8 +384,8 @@ MUTATIONS = (
         "explain",
         "discount",
         "evaluate/conventions/query_values.py",
-        "np.log2(order.rank[inside] + 1)",
-        "np.log2(order.rank[inside] + 2)",
+        "_discount(order.rank[inside], discount)",
+        "_discount(order.rank[inside] + 1, discount)",
     ),
     _in(
         "explain",

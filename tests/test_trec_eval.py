@@ -112,7 +112,7 @@ def test_the_run_may_be_standard_input_and_options_are_written_as_there(trec_eva
     ("arguments", "said"),
     [
         (["-Z", "file"], "trec_eval's -Z is not done here (Z scores); use trec_eval itself"),
-        (["-R", "prefs"], "trec_eval's -R is not done here (other judgements than qrels)"),
+        (["-R", "prefs"], "trec_eval's -R is not done here (other qrels)"),
         (["-N", "100"], "trec_eval's -N is not done here"),
         (["-D1"], "trec_eval's -D is not done here"),
         (["-m", "yaap"], "trec_eval has 'yaap', but it is not computed here"),
@@ -132,7 +132,7 @@ def test_the_run_may_be_standard_input_and_options_are_written_as_there(trec_eva
         (["-m", "rbp.1=2"], "rbp.1=2: these parameters are not read here (only p can be given)"),
         (
             ["-m", "ndcg.1=1.5"],
-            "differ by less than 1, and trec_eval cannot order such; permed-measures eval -m 'nDCG(",
+            "differ by less than 1 trec_eval cannot order; permed-measures eval -m 'nDCG(",
         ),
         (["-l0"], "-l"),
         (["-M0"], "-M"),

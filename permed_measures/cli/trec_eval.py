@@ -52,12 +52,11 @@ _ELSEWHERE = re.compile(r"dcg|ideal_dcg|yaap|(all_)?prefs.*|qrels_jg|.+_avgjg|(G
 """What trec_eval has besides, mostly for other judgements than qrels, and gains of other measures than ndcg."""
 
 _NOT_HERE = {
-    "-D": "what it prints to debug",
-    "-N": "the size of the collection, for the fourth worth of utility",
-    "-R": "other judgements than qrels",
-    "-T": "other results than a run",
+    "-D": "debugging",
+    "-N": "size of the collection",
+    "-R": "other qrels",
+    "-T": "other runs",
     "-Z": "Z scores",
-    "-o": "its old form of output",
 }
 _UNCOUNTED = re.compile(r"num_ret|utility|rbp_resid|unj.*|relstring")
 """What is not changed by the document that, with -c, trec_eval 10.0 puts into the list of a query without one."""
@@ -233,10 +232,8 @@ def _check(qrels: Qrels, columns: Sequence[_Column]) -> None:
         levels = range(int(min(max(distinct_grades(qrels), default=0), max(gains.values(), default=0) + 1)) + 1)
         known = sorted({*gains.values(), *(gains.get(grade, grade) for grade in levels)}) if gains else []
         if any(above - below < 1 for below, above in pairwise(known)):
-            found = (
-                f"{column.label}: these gains, or grades among them, differ by less than 1, and trec_eval cannot order"
-            )
-            raise ParamError(f"{found} such; permed-measures eval -m '{column.measures[0]}' computes with them")
+            found = f"{column.label}: gains, or grades among them, that differ by less than 1 trec_eval cannot order"
+            raise ParamError(f"{found}; permed-measures eval -m '{column.measures[0]}' computes with them")
 
 
 def _tag(source: Source) -> str:
