@@ -343,9 +343,10 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
     lowest = 1 if rel is None else rel
     counts = rankings.counts
     single, double = counts.tied, counts.tied_exactly
+    same = run.keys() == qrels.keys()
     return Basis(
-        only_run=Queries.of(run.keys() - qrels.keys()),
-        missing=Queries.of(qrels.keys() - run.keys()),
+        only_run=Queries.of(() if same else run.keys() - qrels.keys()),
+        missing=Queries.of(() if same else qrels.keys() - run.keys()),
         nothing_relevant=Queries.of(_nothing_relevant(qrels, rankings, lowest)),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
@@ -369,6 +370,6 @@ def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterab
     """Return the queries without a relevant document."""
     best = None if rankings.columns is None or len(rankings) < len(qrels) else best_grades(rankings.columns)
     if best is not None:  # the queries of the qrels are ranked first
-        return [query_id for query_id, grade in zip(qrels, best, strict=False) if grade < lowest]
+        return compress(qrels, [grade < lowest for grade in best])
     relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
     return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))

@@ -19,6 +19,7 @@ from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.tables.engines import fetch, rank_run, with_plain_names
 from permed_measures.tables.inputs import (
+    LOWEST,
     NAN_SCORES,
     InputTable,
     NanScores,
@@ -49,7 +50,7 @@ from permed_measures.tables.ranking_table import (
     queries_of,
 )
 
-_LOWEST = -sys.float_info.max
+_ABOVE_LOWEST = -sys.float_info.max
 _TOO_LONG = 2**53
 
 
@@ -267,12 +268,12 @@ class Pipeline:
         if self.nan_scores == "drop":
             rows = rows.filter(~is_nan_score(rows))
         if order == "float32":
-            rows = rows.with_columns(in_32_bits(nw.col(SCORE)).alias(SCORE))
+            rows = rows.with_columns(in_32_bits(rows).alias(SCORE))
         if self.nan_scores != "last":
             return rows
         score = nw.col(SCORE).cast(nw.Float64)  # where there is room for one score below all of 32 bits
-        lowest = nw.when(score == float("-inf")).then(_LOWEST).otherwise(score)
-        return rows.with_columns(nw.when(is_nan_score(rows)).then(float("-inf")).otherwise(lowest).alias(SCORE))
+        lowest = nw.when(score == LOWEST).then(_ABOVE_LOWEST).otherwise(score)
+        return rows.with_columns(nw.when(is_nan_score(rows)).then(LOWEST).otherwise(lowest).alias(SCORE))
 
     def check_segments(self) -> None:
         """Raise InputError for a query that has two values of a segment."""
