@@ -41,7 +41,7 @@ HOW_TO = (
     "ranker",
     "experiments",
 )
-ABOUT = ("why", "design", "coming-from-0.1", "changelog", "contributing", "agreement")
+ABOUT = ("why", "design", "speed", "coming-from-0.1", "changelog", "contributing", "agreement")
 ALONE = ("index", "formats", "conventions", "assistants")
 GENERATED = ("measures/", "reference/", "report")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)]*)?\)")
