@@ -6,9 +6,12 @@ import csv
 import io
 import json
 import math
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 
 import duckdb
@@ -363,10 +366,6 @@ def test_files_of_one_table_may_have_other_types_and_more_columns(files, capsys)
     arguments = ["eval", str(files / "qrels.parquet"), str(files / "runs"), "-m", "RR", "--format", "json"]
     assert main(arguments) == 0
     assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 1.0}
-    assert main([*arguments, "--engine", "polars"]) == 2  # it says so
-    assert "polars cannot evaluate them" in capsys.readouterr().err
-    first = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0]})
-    first.write_parquet(files / "runs" / "1.parquet")
     assert main([*arguments, "--engine", "polars"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"] == {"RR": 1.0}
 
@@ -386,6 +385,60 @@ def test_damaged_files_are_errors(files, corpus, engine):
                 said.append(str(error))
     assert len(said) > few(150) / 15
     assert all("damaged" in text for text in said)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("damage", ["page", "short", "empty"])
+def test_a_damaged_file_among_many_is_named(files, capsys, engine, damage):
+    """The number of an engine would be an error without a place, or of two places."""
+    (files / "runs").mkdir()
+    rows = [(f"q{place // 50}", f"d{place}", place * 0.37) for place in range(2000)]
+    frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    for part in range(8):
+        frame[part::8].write_parquet(files / "runs" / f"{part}.parquet", compression="zstd")
+    bad = files / "runs" / "5.parquet"
+    whole = bad.read_bytes()
+    bad.write_bytes({"page": whole[:40] + bytes(200) + whole[240:], "short": whole[:-20], "empty": b""}[damage])
+    table_of({"q1": {"d55": 1}}, "relevance").write_parquet(files / "qrels.parquet")
+    assert main(["eval", str(files / "qrels.parquet"), str(files / "runs"), "-m", "RR", "--engine", engine]) == 2
+    said = capsys.readouterr().err
+    assert f"{bad}: {engine} cannot evaluate it: " in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_spilled_is_removed_when_the_process_is_told_to_end(tmp_path, sent):
+    (tmp_path / "spill").mkdir()
+    columns = "'q' || i % 40000 AS query_id, 'document ' || hash(i) AS doc_id, hash(i, 1) / 1e9 AS score"
+    duckdb.sql(f"SELECT {columns} FROM range(4000000) t(i)").write_parquet(str(tmp_path / "run.parquet"))  # noqa: S608  (ours)
+    table_of({"q1": {"d": 1}}, "relevance").write_parquet(tmp_path / "qrels.parquet")
+    command = [
+        sys.executable,
+        "-m",
+        "permed_measures",
+        "eval",
+        "qrels.parquet",
+        "run.parquet",
+        "-m",
+        "AP",
+        "--queries",
+        "run",
+    ]
+    environment = {
+        **os.environ,
+        "TMPDIR": str(tmp_path / "spill"),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    with subprocess.Popen(
+        [*command, "--memory-limit", "80MB"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while process.poll() is None and not any(file.stat().st_size for file in (tmp_path / "spill").glob("*/*")):
+            time.sleep(0.02)
+        process.send_signal(sent)
+        said = process.communicate(timeout=60)[1]
+    assert (process.returncode, said.strip()) == (130, "permed-measures: interrupted")
+    assert list((tmp_path / "spill").iterdir()) == []
 
 
 def test_the_format_of_a_folder_may_be_named(files, corpus, capsys):
@@ -516,7 +569,7 @@ def test_folders_and_broken_files_in_spark(files, monkeypatch):
     found = json.loads(done.stdout)
     assert found.pop("short.parquet").startswith("short.parquet: spark cannot evaluate it: ")
     damaged = found.pop("damaged.parquet")
-    assert damaged.startswith("qrels.parquet and damaged.parquet: spark cannot evaluate them: ")
+    assert damaged.startswith("damaged.parquet: spark cannot evaluate it: ")
     assert "\n" not in damaged
     assert found == wanted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import re
 import subprocess
@@ -170,6 +171,23 @@ def test_a_formula_in_the_terminal_is_text():
         assert "\\" not in text
         assert text.count("{") == text.count("}")
         assert text.count("(") == text.count(")")
+
+
+def lacks(function):
+    """Return what the docstring of a function does not say."""
+    text = inspect.getdoc(function) or ""
+    silent = [name for name in inspect.signature(function).parameters if not re.search(rf"\b{name}\b", text)]
+    asked = {"an example": ">>>", "what it returns": r"\b[Rr]eturn", "its errors": r"Error\b"}
+    return silent + [what for what, pattern in asked.items() if not re.search(pattern, text)]
+
+
+def test_every_public_function_has_arguments_returns_errors_and_an_example():
+    import permed_measures
+
+    public = {name: getattr(permed_measures, name) for name in permed_measures.__all__}
+    missing = {name: lacks(thing) for name, thing in public.items() if inspect.isfunction(thing)}
+    assert len(missing) > 20
+    assert {name: what for name, what in missing.items() if what} == {}
 
 
 def test_the_text_for_assistants_leads_somewhere():

@@ -121,6 +121,68 @@ def test_float_grades_and_the_top_of_each_list_agree(spark):
     assert_agree(evaluate_tables(*tables(spark, qrels, run), asked, check_input=False), qrels, run, asked)
 
 
+@pytest.mark.parametrize("order", ["float32", "float64"])
+def test_what_engines_read_differently(spark, order):
+    from permed_measures.tables import evaluate_tables
+    from tests.table_cases import HAZARD_MEASURES, hazards
+
+    qrels, run = hazards()
+    expected = evaluate(qrels, run, HAZARD_MEASURES, order=order).columns
+    found = by_query(evaluate_tables(*tables(spark, qrels, run), HAZARD_MEASURES, order=order))
+    for measure, column in expected.items():
+        for query_id, value in column.items():
+            assert found[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
+
+
+def plan_of(frame, capsys):
+    frame.explain()
+    return capsys.readouterr().out
+
+
+def test_lists_are_cut_before_rows_are_exchanged(spark, tmp_path, capsys):
+    """Read the plan: what is below the depth is dropped where it was read, once more after the exchange."""
+    from permed_measures.tables import evaluate_tables
+
+    qrels, run = {"q": {"a": 1}}, {"q": {f"d{place}": float(place) for place in range(30)}}
+    for name, frame in zip(("qrels", "run"), tables(spark, qrels, run), strict=True):
+        frame.write.parquet(str(tmp_path / name))
+    frames = [spark.read.parquet(str(tmp_path / name)) for name in ("qrels", "run")]
+    lines = plan_of(evaluate_tables(*frames, "nDCG@10 P@3"), capsys).splitlines()
+    (first,) = [place for place, line in enumerate(lines) if "WindowGroupLimit" in line and "10, Partial" in line]
+    (last,) = [place for place, line in enumerate(lines) if "WindowGroupLimit" in line and "10, Final" in line]
+    between = [line for line in lines[last:first] if "Exchange" in line]  # a plan is printed from its end
+    assert len(between) == 1
+    scan = next(place for place, line in enumerate(lines) if place > first and "FileScan parquet" in line)
+    assert not any("Exchange" in line or "Window " in line for line in lines[first + 1 : scan])
+    assert "score" in lines[scan]
+    assert "WindowGroupLimit" not in plan_of(evaluate_tables(*frames, "AP"), capsys)  # all of each list is needed
+
+
+def test_duplicates_are_found_by_short_hashes_and_none_where_only_hashes_are_equal(spark, capsys):
+    """Of 2,000 documents, 2000 * 1999 / 2 / 65536 = 30 pairs are expected to share 16 bits of their hash."""
+    from permed_measures.tables import inspect_tables
+    from permed_measures.tables.engines import packed_lists
+    from permed_measures.tables.inputs import as_table
+
+    qrels = {"q": {"d1": 1}, "short": {"a": 1}}
+    run = {"q": {f"d{place}": float(place) for place in range(2000)}, "short": {"a": 1.0, "b": 2.0}}
+    judged, returned = tables(spark, qrels, run)
+    rows = as_table(returned, "run").rows
+    lists = {row["query"]: row["doubtful"] for row in packed_lists(rows, ()).to_native().collect()}
+    assert lists == {"q": 1, "short": 0}
+    assert {row["doubtful"] for row in packed_lists(rows, (), 32).to_native().collect()} == {0}
+    facts = inspect_tables(judged, returned)
+    assert (facts.run_rows, facts.duplicates, facts.faults) == (2002, 0, ())
+    again = values_of(spark, "query_id, doc_id, score", "('q', 'd7', 0.5D), ('q', 'd7', 0.25D), ('short', 'b', 1D)")
+    facts = inspect_tables(judged, returned.unionByName(again))
+    assert facts.duplicates == 3
+    assert "run: 3 duplicates (query 'q', document 'd7'; query 'short', document 'b')" in f"run: {facts.faults[0].text}"
+    plan = plan_of(packed_lists(rows, ()).to_native(), capsys)
+    (exchanged,) = [line for line in plan.splitlines() if "Exchange" in line]
+    assert "hashpartitioning(query" in exchanged  # by the list, once; documents are not among what is exchanged
+    assert "doc" not in plan[: plan.index("partial_collect_list")].rpartition("Exchange")[2]
+
+
 def test_a_spark_table_comes_back_and_nothing_is_computed_before_it_is_asked_for(spark):
     from pyspark.sql import DataFrame
 
@@ -289,3 +351,52 @@ def test_spark_connect_gives_the_same_values(tmp_path):
         assert found["means"][str(measure)] == pytest.approx(expected.means[measure], abs=1e-12, rel=0)
         for query_id, value in column.items():
             assert values[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
+
+
+def spark_of(spark, frame):
+    kinds = ", ".join(f"`{name}` {'double' if name in ('score', 'relevance') else 'string'}" for name in frame.columns)
+    return spark.createDataFrame(frame.rows(), kinds)
+
+
+def test_systems_segments_and_a_comparison_are_those_in_memory(spark):
+    from permed_measures import compare, gate
+    from permed_measures.tables import evaluate_tables
+    from tests import test_tables_compare as compared
+    from tests import test_tables_systems as systems
+
+    qrels, runs = systems.made(12)
+    judged = spark_of(spark, systems.qrels_frame(qrels))
+    together = spark_of(spark, systems.run_frame(runs))
+    values = evaluate_tables(judged, together, systems.MEASURES, system="team.system", segments=["language"])
+    found = {(row.pop("team.system"), row.pop("query_id")): row for row in (row.asDict() for row in values.collect())}
+    assert {row.pop("language") for row in found.values()} == {"de", "en"}
+    assert found == systems.wanted(qrels, runs)
+    tables_of = {name: spark_of(spark, systems.run_frame({name: run})) for name, run in runs.items()}
+    options = {"measures": "nDCG@10 RR", "cluster": "conversation", "baseline_name": "a"}
+    here = compare(qrels, runs["a"], {"B": runs["B"]}, **options)
+    there = compare(judged, tables_of["a"], {"B": tables_of["B"]}, **options)
+    assert compared.told(there) == compared.close(compared.told(here))
+    gated = gate(judged, tables_of["a"], ["RR>=0"], baseline=tables_of["a"], max_drop=0.01)
+    assert [check.why for check in gated.checks if check.kind == "drop"] == ["the rankings are identical"]
+
+
+def test_spark_writes_a_folder_for_each_system(tmp_path):
+    from permed_measures.tables.sessions import opened
+    from tests import test_tables_systems as systems
+
+    qrels, runs = systems.made(13)
+    systems.qrels_frame(qrels).write_parquet(tmp_path / "qrels.parquet")
+    systems.run_frame(runs).write_parquet(tmp_path / "runs.parquet")
+    given = (str(tmp_path / "qrels.parquet"), str(tmp_path / "runs.parquet"), systems.MEASURES)
+    # in a process of its own, as its session ends Spark's
+    code = (
+        "import sys\nfrom permed_measures.tables import evaluate_systems\n"
+        "from permed_measures.tables.sessions import opened\n"
+        "with opened('spark', master='local[2]') as session:\n"
+        "    evaluate_systems(session, *sys.argv[1:4], system='team.system', write=sys.argv[4])\n"
+    )
+    subprocess.run([sys.executable, "-c", code, *given, str(tmp_path / "values")], check=True)
+    with opened("duckdb") as session:
+        rows = session.read(str(tmp_path / "values"))
+        found = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
+    assert {(row.pop("team.system"), row.pop("query_id")): row for row in found} == systems.wanted(qrels, runs)

@@ -8,6 +8,8 @@ import duckdb
 import pytest
 
 from permed_measures import HostError, ParamError, evaluate, to_sql
+from permed_measures.tables.dialects import DIALECTS, RUN
+from permed_measures.tables.sql import PARTS
 from tests.table_cases import measures, together
 
 pytest.importorskip("ibis")
@@ -93,6 +95,32 @@ def test_warehouses(dialect):
     assert "lake.eval.qrels" in sql
     assert ("has no 32-bit numbers" in sql) == (dialect in ("bigquery", "snowflake"))
     assert ("has its name in capitals there" in sql) == (dialect == "snowflake")
+
+
+@pytest.mark.full
+def test_every_dialect_that_is_listed_is_written_and_read_by_its_parser():
+    import sqlglot
+
+    for dialect in DIALECTS:
+        for part in PARTS:
+            for statement in to_sql("GWAP@10 nDCG(dcg='exp-log2')", dialect=dialect, part=part).split(";\n\n"):
+                parsed = sqlglot.parse_one(statement, read="postgres" if dialect == "datafusion" else dialect)
+                assert parsed.key == "select", (dialect, part)
+
+
+def test_no_other_dialect_of_ibis_is_written():
+    from importlib.metadata import entry_points
+
+    others = {point.name for point in entry_points(group="ibis.backends")} - {"polars", "pyspark", *DIALECTS}
+    assert others
+    for dialect in others:
+        with pytest.raises(HostError, match=f"Ibis cannot write this for {dialect}"):
+            to_sql("nDCG@10 AP", dialect=dialect)
+
+
+def test_only_what_was_never_run_says_so():
+    for dialect, how in DIALECTS.items():
+        assert ("Nobody has run this" in to_sql("P@1", dialect=dialect)) == (how != RUN)
 
 
 def test_wrong_requests_say_what_is_allowed():

@@ -43,7 +43,7 @@ HOW_TO = (
     "ranker",
     "experiments",
 )
-ABOUT = ("why", "design", "coming-from-0.1", "changelog", "contributing", "agreement")
+ABOUT = ("why", "design", "speed", "coming-from-0.1", "changelog", "contributing", "agreement")
 ALONE = ("index", "formats", "conventions", "assistants")
 GENERATED = ("measures/", "zh/measures/", "reference/", "report", "pictures/")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)]*)?\)")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -51,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         gc.freeze()
         gc.set_threshold(_SELDOM)
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here multiplies large matrices
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what schedulers send leaves no files behind either
         sys.meta_path.insert(0, _Room())
     given = list(sys.argv[1:] if arguments is None else arguments)
     with _mended_streams():

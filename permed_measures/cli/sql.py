@@ -10,13 +10,17 @@ import click
 from permed_measures import tables
 from permed_measures.cli import _formats
 from permed_measures.files.output import write_or_print
+from permed_measures.tables.dialects import DIALECTS, PARSED, RUN
+
+_DIALECTS = "; ".join(
+    f"{how}: {', '.join(name for name, known in DIALECTS.items() if known == kind)}"
+    for kind, how in ((RUN, "Run by our tests"), (PARSED, "only parsed by them"))
+)
 
 
 @click.command(short_help="Print the SQL of an evaluation, for a warehouse.")
 @_formats.measures_options
-@click.option(
-    "--dialect", default="duckdb", show_default=True, help="snowflake, bigquery, databricks, postgres, trino …"
-)
+@click.option("--dialect", default="duckdb", show_default=True, help=_DIALECTS)
 @click.option(
     "--part",
     type=click.Choice(("values", "means", "check")),

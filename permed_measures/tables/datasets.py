@@ -1,4 +1,4 @@
-"""Parquet as people have it: one file, a folder, a pattern, an address; and what its folders are named for."""
+"""Parquet as people have it: a file, a folder, a pattern, an address, a Delta table; and what folders are named for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ import glob
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
-from permed_measures.errors import InputError
+from permed_measures.errors import InputError, require
 from permed_measures.files import parquet
 
 _HEAD = 4
 """Bytes that tell parquet."""
 _NO_DATA = "._"
 """What starts so is not data: _SUCCESS, _temporary, .crc."""
+
+LAKES = {
+    "_delta_log": "Delta",
+    ".hoodie": "Hudi",
+    "metadata/*.metadata.json": "Iceberg",
+    "metadata/version-hint.text": "Iceberg",
+}
+"""What is in a table's folder where not every file of it counts: those of earlier versions are still there."""
+_HARMLESS = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+"""Features of Delta with which a file still is what its rows are."""
 
 
 class Dataset(NamedTuple):
@@ -64,7 +75,10 @@ def dataset(path: str) -> Dataset:
         return Dataset(path, [path], [])
     if Path(path).is_file():
         files = [path]
+    elif (Path(path) / "_delta_log").is_dir():
+        return _delta(path)
     elif Path(path).is_dir():
+        _refuse_lakes(path, {Path(path).absolute()})
         files = _inside(Path(path))
     else:
         above = _above_pattern(path)
@@ -73,7 +87,55 @@ def dataset(path: str) -> Dataset:
     if not files:
         what = "the folder holds no .parquet file" if Path(path).is_dir() else "no file matches"
         raise InputError(what, path=path)
+    if files != [path]:
+        _refuse_lakes(path, {Path(file).absolute().parent for file in files})
     return Dataset(path, sorted(set(files)), _partitions(files))
+
+
+def _refuse_lakes(path: str, folders: Collection[Path]) -> None:
+    """Raise InputError where a folder, or one above it, is a table whose files do not all count."""
+    for place in sorted({above for folder in folders for above in (folder, *folder.parents)}):
+        for sign, kind in LAKES.items():
+            if any(place.glob(sign)):
+                raise lake_error(path, str(place), kind)
+
+
+def lake_error(path: str, folder: str, kind: str) -> InputError:
+    """Return the error for files of a table that its own log, not its folder, lists."""
+    advice = "give the folder itself, which is read by its log" if kind == "Delta" else "read it with its own reader"
+    frame = "give the frame to evaluate_tables(), or write the rows that count as plain parquet"
+    msg = f"{folder} is a table of {kind}, whose folder also holds files that count no longer; {advice}, or {frame}"
+    return InputError(msg, path=path)
+
+
+def _delta(path: str) -> Dataset:
+    """Read in its log which files are a Delta table."""
+    deltalake = require("deltalake", extra="delta")
+    try:
+        table = deltalake.DeltaTable(path)
+        protocol, metadata = table.protocol(), table.metadata()
+        names = list(map(unquote, table.get_add_actions(flatten=True)["path"].to_pylist()))
+    except deltalake.exceptions.DeltaError as error:
+        raise InputError(f"not readable as a Delta table: {str(error).splitlines()[0]}", path=path) from error
+    mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
+    features = set(protocol.reader_features or ()) - _HARMLESS - (set() if mapped else {"columnMapping"})
+    files = [str(Path(path, name)) for name in names]
+    partitions = _partitions(names)
+    if (
+        mapped
+        or features
+        or partitions != list(metadata.partition_columns)
+        or not all(map(Path.is_file, map(Path, files)))
+    ):
+        what = ", ".join(sorted(features | ({"columnMapping"} if mapped else set()))) or "files elsewhere"
+        msg = (
+            f"a Delta table with {what}, so its files are not its rows; give evaluate_tables() a frame of a reader that"
+        )
+        raise InputError(f"{msg} knows them (polars.scan_delta, Spark)", path=path)
+    if not files:
+        msg = "the Delta table has no rows"
+        raise InputError(msg, path=path)
+    return Dataset(path, sorted(files), partitions)
 
 
 def _above_pattern(path: str) -> Path:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import narwhals as nw
 
+from permed_measures.errors import require
 from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, SYSTEM, list_keys, with_one
 
-HASH = "hash"
+HASH, DOUBTFUL = "hash", "doubtful"
 _AT_ONCE = 10_000
 
+BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
+"""What Ibis calls a database, and how it names the order of bytes."""
+_VIEWS = count()
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _MOST_BEST = 1_000_000
 """DuckDB's max(…, n) takes no more."""
@@ -33,14 +39,35 @@ def can_be_joined(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any]) -> bool:
 def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
     """Make text columns compare byte by byte, whatever collation the table or the database has.
 
-    A case-insensitive one would take the documents "a" and "A" for one. Spark takes it off with a cast to text; what
-    is behind an Ibis table keeps its own.
+    A case-insensitive one would take the documents "a" and "A" for one, and a language's would order them otherwise.
+    Spark takes it off with a cast to text; behind Ibis, databases that are not named here keep their own.
     """
+    if frame.implementation.is_ibis():
+        return _compare_bytes_behind_ibis(nw.to_native(frame), columns)
     if not frame.implementation.is_duckdb():
         return frame.with_columns(nw.col(*columns).cast(nw.String))
     relation = nw.to_native(frame)
     shown = [f"{name} COLLATE C AS {name}" if name in columns else name for name in relation.columns]
     return _lazy(relation.project(", ".join(shown)))
+
+
+def _compare_bytes_behind_ibis(table: Any, columns: tuple[str, ...]) -> nw.LazyFrame[Any]:  # noqa: ANN401  (Ibis's)
+    ibis = require("ibis", extra="tables")
+    try:
+        collation = BINARY_COLLATIONS.get(table.get_backend().name)
+    except ibis.common.exceptions.IbisError:  # a table without a database, for to_sql(), which knows the dialect
+        collation = None
+    if collation is None:
+        return _lazy(table)
+    view = table.alias(f"permed_as_text_{next(_VIEWS)}")
+    shown = [f'"{name}" COLLATE {collation} AS "{name}"' if name in columns else f'"{name}"' for name in table.columns]
+    return _lazy(sql_view(view, f'SELECT {", ".join(shown)} FROM "{view.get_name()}"', view.schema()))  # noqa: S608  (ours)
+
+
+def sql_view(parent: Any, query: str, schema: Any) -> Any:  # noqa: ANN401  (Ibis's)
+    """Return an Ibis table that is written as this text: its own way asks a database for the types."""
+    operations = require("ibis.expr.operations", extra="tables")
+    return operations.SQLStringView(parent=parent.op(), query=query, schema=schema).to_expr()
 
 
 def with_unknown_numbers(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
@@ -63,6 +90,8 @@ def rank_run(run: nw.LazyFrame[Any], depth: int | None, counted: tuple[int, int]
     """
     if run.implementation.is_duckdb():
         return _rank_in_duckdb(nw.to_native(run), list_keys(run), depth, counted)
+    if run.implementation.is_spark_like():
+        return _rank_in_spark(nw.to_native(run), list_keys(run), depth)
     if depth is not None:
         # by the bare number first: a document with that many better ones is below the depth
         run = _best_in_polars(run, depth) if run.implementation.is_polars() else _best(run, depth)
@@ -117,6 +146,18 @@ def _rank_in_duckdb(
     return _lazy(ranked.project(f"{of}, {DOC}, place::DOUBLE AS {RANK}"))
 
 
+def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame[Any]:  # noqa: ANN401  (Spark's)
+    """Write row_number() and a bare comparison, and nothing between.
+
+    So Spark drops what is below the depth before rows are exchanged: WindowGroupLimit, down to a depth of 1,000.
+    """
+    order = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {SCORE} DESC, {DOC} DESC)"
+    ranked = run.selectExpr(*keys, DOC, f"{order} AS place")
+    if depth is not None:
+        ranked = ranked.filter(f"place <= {depth}")
+    return _lazy(ranked.selectExpr(*keys, DOC, f"CAST(place AS DOUBLE) AS {RANK}"))
+
+
 def _best_scores_fit(run: Any, depth: int, rows: int, queries: int) -> bool:  # noqa: ANN401  (DuckDB's)
     """Whether the best scores of each query are few, beside the rows and beside the memory that DuckDB may use."""
     ((_, limit),) = run.limit(0).aggregate("count(*) AS none, current_setting('memory_limit') AS memory").fetchall()
@@ -139,6 +180,36 @@ def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
     if not rows.implementation.is_duckdb():
         return None
     return _lazy(nw.to_native(rows).project(f"*, hash({', '.join((*list_keys(rows), DOC))}) AS {HASH}, 1 AS {ONE}"))
+
+
+def packed_lists(rows: nw.LazyFrame[Any], flags: Iterable[str], width: int = 16) -> nw.LazyFrame[Any]:
+    """Return one row for each list of a Spark table: its length, its flags, and whether its documents may repeat.
+
+    They cannot where hashes of so many bits all differ. That is two bytes a row to exchange, instead of the whole row.
+    """
+    kind, shift = {16: ("SMALLINT", 0), 32: ("INT", 16)}[width]
+    number = f"pmod(shiftrightunsigned(xxhash64({DOC}), {shift}), {2**width}L) - {2 ** (width - 1)}L"
+    keys = list_keys(rows)
+    hashed = nw.to_native(rows).selectExpr(*keys, *flags, f"CAST({number} AS {kind}) AS {HASH}")
+    asked = {"*": "count", HASH: "collect_list", **dict.fromkeys(flags, "count")}
+    counts = [f"`count({flag})` AS {flag}" for flag in flags]
+    lists = (
+        hashed.groupBy(*keys)
+        .agg(asked)
+        .selectExpr(*keys, f"`count(1)` AS {ONE}", *counts, f"`collect_list({HASH})` AS {HASH}")
+    )
+    doubtful = f"CASE WHEN size(array_distinct({HASH})) < size({HASH}) THEN 1 ELSE 0 END AS {DOUBTFUL}"
+    return _lazy(lists.selectExpr(*keys, ONE, *flags, doubtful))
+
+
+@contextmanager
+def kept_in_spark(frame: nw.LazyFrame[Any]) -> Iterator[None]:
+    """Keep what is small, and cost a pass over much, until it was asked twice."""
+    native = nw.to_native(frame).persist()
+    try:
+        yield
+    finally:
+        native.unpersist()
 
 
 def with_row_numbers(

@@ -19,6 +19,7 @@ from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.tables.engines import fetch, rank_run, with_plain_names
 from permed_measures.tables.inputs import (
+    LOWEST,
     NAN_SCORES,
     InputTable,
     NanScores,
@@ -49,7 +50,7 @@ from permed_measures.tables.ranking_table import (
     queries_of,
 )
 
-_LOWEST = -sys.float_info.max
+_ABOVE_LOWEST = -sys.float_info.max
 _TOO_LONG = 2**53
 
 
@@ -86,6 +87,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     reads both tables: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
     ``min_relevance``, ``queries`` and ``order`` are as of :func:`~permed_measures.evaluate`; where means run over other
     queries than rows are there, a value is null.
+    Raises InputError for what the check finds, HostError where an engine is not installed.
 
     >>> import polars
     >>> qrels = polars.DataFrame({"query_id": ["p", "q", "q"], "doc_id": ["a", "a", "b"], "relevance": [1, 2, 1]})
@@ -266,12 +268,12 @@ class Pipeline:
         if self.nan_scores == "drop":
             rows = rows.filter(~is_nan_score(rows))
         if order == "float32":
-            rows = rows.with_columns(in_32_bits(nw.col(SCORE)).alias(SCORE))
+            rows = rows.with_columns(in_32_bits(rows).alias(SCORE))
         if self.nan_scores != "last":
             return rows
         score = nw.col(SCORE).cast(nw.Float64)  # where there is room for one score below all of 32 bits
-        lowest = nw.when(score == float("-inf")).then(_LOWEST).otherwise(score)
-        return rows.with_columns(nw.when(is_nan_score(rows)).then(float("-inf")).otherwise(lowest).alias(SCORE))
+        lowest = nw.when(score == LOWEST).then(_ABOVE_LOWEST).otherwise(score)
+        return rows.with_columns(nw.when(is_nan_score(rows)).then(LOWEST).otherwise(lowest).alias(SCORE))
 
     def check_segments(self) -> None:
         """Raise InputError for a query that has two values of a segment."""
@@ -350,6 +352,7 @@ def table_means(values: Any, *, by: str | Sequence[str] | None = None) -> Any:  
 
     ``by`` is a column of the values, or several: the system, a segment, or what you have joined to them. Nulls do not
     count: a query that a mean does not run over has no value.
+    Raises ParamError for a column that is not there.
 
     >>> import polars
     >>> table_means(polars.DataFrame({"query_id": ["p", "q"], "P@1": [0.0, 1.0]})).rows()

@@ -25,6 +25,11 @@ NAN_SCORES: tuple[NanScores, ...] = get_args(NanScores)
 
 _FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127
 """From here on a number is infinite as a 32-bit float; DuckDB takes it for an error."""
+_FLOAT32_NOTHING = 2.0**-150
+"""Down from here a number is 0 as a 32-bit float; PostgreSQL takes it for an error."""
+
+LOWEST = nw.lit(float("inf")) * -1.0
+"""Ibis writes minus infinity as infinity for DataFusion."""
 
 _KINDS = {"qrels": ("relevance", GRADE), "run": ("score", SCORE)}
 
@@ -91,12 +96,16 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
         row_order = None
     lazy, plain_names = with_plain_names(lazy)
     plain = {name: short for short, name in plain_names.items()}
-    if schema[value] == nw.Boolean:
-        lazy = lazy.with_columns(nw.col(plain[value]).cast(nw.Int64))
+    number = nw.col(plain[value])
+    if schema[value] == nw.Boolean:  # not every database casts one to a number
+        number = nw.when(number).then(1).otherwise(nw.when(~number).then(0))
+    number = number.cast(nw.Float64)
+    if lazy.implementation.is_ibis():  # to DataFusion -0.0 and 0.0 are two numbers
+        number = nw.when(number.abs() <= 0.0).then(0.0).otherwise(number)
     kept = [
         nw.col(plain[query]).cast(nw.String).alias(QUERY),
         nw.col(plain[doc]).cast(nw.String).alias(DOC),
-        nw.col(plain[value]).cast(nw.Float64).alias(_KINDS[what][1]),
+        number.alias(_KINDS[what][1]),
     ]
     kept += [nw.col(plain[name]).cast(nw.String).alias(short) for short, name in more.items()]
     if row_order is not None:
@@ -176,11 +185,16 @@ def _is_id(dtype: Any) -> bool:  # noqa: ANN401  (a Narwhals type)
     return dtype.is_integer() or dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
-def in_32_bits(score: nw.Expr) -> nw.Expr:
-    """Return a 64-bit score as a 32-bit one, infinite where it is too large."""
+def in_32_bits(rows: nw.LazyFrame[Any], column: str = SCORE) -> nw.Expr:
+    """Return a column of 64-bit scores as 32-bit ones, infinite where they are too large."""
+    score = nw.col(column)
+    if rows.implementation.is_polars() or rows.implementation.is_spark_like():  # whose cast does so
+        return score.cast(nw.Float32)
     above = (score >= _FLOAT32_LIMIT) & ~score.is_nan()  # to some engines NaN is the greatest number
     below = (score <= -_FLOAT32_LIMIT) & ~score.is_nan()
-    in_range = nw.when(above).then(float("inf")).otherwise(nw.when(below).then(float("-inf")).otherwise(score))
+    in_range = nw.when(above).then(float("inf")).otherwise(nw.when(below).then(LOWEST).otherwise(score))
+    if rows.implementation.is_ibis():
+        in_range = nw.when(score.abs() <= _FLOAT32_NOTHING).then(0.0).otherwise(in_range)
     return in_range.cast(nw.Float32)
 
 

@@ -14,7 +14,15 @@ from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import NAMED, Queries
 from permed_measures.numbers import canonical
-from permed_measures.tables.engines import HASH, fetch, highest_scores, with_hashes
+from permed_measures.tables.engines import (
+    DOUBTFUL,
+    HASH,
+    fetch,
+    highest_scores,
+    kept_in_spark,
+    packed_lists,
+    with_hashes,
+)
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, in_32_bits, is_nan_score
 from permed_measures.tables.ranking_table import (
     DOC,
@@ -95,6 +103,8 @@ def inspect_tables(
     """Count what is wrong or worth knowing in two tables. This reads both.
 
     With ``measures``, a grade that one of them is not defined for is a fault too.
+    ``qrels_columns`` and ``run_columns`` are those of :func:`evaluate_tables`. Returns TableFacts; raises InputError
+    for a column.
 
     >>> import polars
     >>> qrels = polars.DataFrame({"query_id": ["p", "q"], "doc_id": ["a", "a"], "relevance": [1, 2]})
@@ -126,13 +136,32 @@ def inspect(
     ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at;
     ``kept`` are the rows of the run that are ranked, where some are not.
     """
+    if not run.rows.implementation.is_spark_like():
+        return _inspect(qrels, run, depth, whole_run=whole_run, kept=kept)
+    lists = packed_lists(*_flagged(run.unknown_rows, run))
+    with kept_in_spark(lists):
+        return _inspect(qrels, run, depth, whole_run=whole_run, kept=kept, packed=lists)
+
+
+def _inspect(  # noqa: PLR0913  (as above)
+    qrels: InputTable,
+    run: InputTable,
+    depth: int | None,
+    *,
+    whole_run: bool,
+    kept: nw.LazyFrame[Any] | None,
+    packed: nw.LazyFrame[Any] | None = None,
+) -> TableFacts:
     judged_queries = queries_of(qrels.rows)
     seen = ~nw.col("returned" if whole_run else "judged").is_null()
     keys = list_keys(run.rows)
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
     if len(keys) > 1:
         nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
-    lists = (run.rows if kept is None else kept).group_by(*keys).agg(returned=nw.len())
+    if kept is None and packed is not None:
+        lists = packed.select(*keys, returned=nw.col(ONE))
+    else:
+        lists = (run.rows if kept is None else kept).group_by(*keys).agg(returned=nw.len())
     lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col("returned")).otherwise(0))
     asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
     by_system = _by_system(
@@ -147,8 +176,9 @@ def inspect(
     judged_run = run.unknown_rows
     if both["only_run"]:
         judged_run = judged_run.join(judged_queries, on=QUERY, how="semi")
+        packed = None if packed is None else packed.join(judged_queries, on=QUERY, how="semi")
     in_qrels = _counts(qrels.unknown_rows, qrels)
-    in_run = _counts(judged_run, run)
+    in_run = _counts(judged_run, run, packed)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
         faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
@@ -204,9 +234,9 @@ def count_ties(rows: nw.LazyFrame[Any], depth: int | None) -> dict[str | None, t
     )
     if depth is not None:
         ranked = ranked.filter(nw.col("place") <= depth)
-    double = [nw.col(name) for name in (SCORE, "above", "below")]
-    score, above, below = double
-    score32, above32, below32 = map(in_32_bits, double)
+    names = (SCORE, "above", "below")
+    score, above, below = map(nw.col, names)
+    score32, above32, below32 = (in_32_bits(ranked, name) for name in names)
     tied = ranked.with_columns(
         single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
         double=nw.when((score == above) | (score == below)).then(1).otherwise(0),
@@ -254,19 +284,34 @@ def _conditions(table: InputTable) -> dict[str, nw.Expr]:
     return {"empty ids": empty, "missing numbers": value.is_null(), **nan}
 
 
-def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
+def _counts(rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any] | None = None) -> dict[str, int]:
     """Count rows, faults, and rows that repeat a pair of query and document."""
     flagged, flags = _flagged(rows, table)
+    if rows.implementation.is_spark_like():
+        packed = packed_lists(flagged, flags) if packed is None else packed
+        counts = _one_row(packed.select(nw.col(ONE, DOUBTFUL, *flags).sum()))
+        repeated = _repeated(rows, packed) if counts[DOUBTFUL] else 0
+        return {"rows": counts[ONE], "duplicates": repeated, **{name: counts[flag] for flag, name in flags.items()}}
     faulty = [nw.col(name).count() for name in flags]
     hashed = with_hashes(flagged)
     counts = {}
     if hashed is not None:
         counts = _one_row(hashed.select(nw.col(ONE).count(), *faulty, docs=nw.col(HASH).n_unique()))
     if not counts or counts["docs"] < counts[ONE]:  # two rows of one hash may differ: look at them as they are
-        by_list = flagged.group_by(*list_keys(flagged)).agg(nw.len().alias(ONE), *faulty, docs=nw.col(DOC).n_unique())
-        counts = _one_row(by_list.select(nw.col(ONE, "docs", *flags).sum()))
+        pairs = flagged.group_by(*list_keys(flagged), DOC).agg(nw.len().alias(ONE), *faulty)
+        counts = _one_row(pairs.select(nw.col(ONE, *flags).sum(), docs=nw.col(ONE).count()))
     found = {name: counts[flag] for flag, name in flags.items()}
     return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
+
+
+def _repeated(rows: nw.LazyFrame[Any], packed: nw.LazyFrame[Any]) -> int:
+    """Count the rows that repeat a document: in doubtful lists by a longer hash, then by the documents themselves."""
+    keys = list_keys(rows)
+    rows = rows.join(packed.filter(nw.col(DOUBTFUL) > 0).select(*keys), on=keys, how="semi")
+    packed = packed_lists(rows, (), 32).filter(nw.col(DOUBTFUL) > 0)
+    pairs = rows.join(packed.select(*keys), on=keys, how="semi").group_by(*keys, DOC).agg(nw.len().alias(ONE))
+    counts = _one_row(pairs.select(nw.col(ONE).sum(), docs=nw.col(ONE).count()))
+    return counts[ONE] - counts["docs"]
 
 
 def _flagged(rows: nw.LazyFrame[Any], table: InputTable) -> tuple[nw.LazyFrame[Any], dict[str, str]]:

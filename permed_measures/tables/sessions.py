@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from permed_measures.errors import HostError, InputError, ParamError, check_choice, require
-from permed_measures.files.parquet import connected, is_interrupt, quoted_text
-from permed_measures.tables.datasets import Dataset, dataset
+from permed_measures.files.parquet import SUFFIXES, connected, is_interrupt, quoted_text
+from permed_measures.tables.datasets import LAKES, Dataset, dataset, lake_error
 
 ENGINES = ("duckdb", "polars", "spark")
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _TOO_MANY = 2**63
+_LISTED = ("file://", "s3://", "s3a://", "s3n://", "gs://", "gcs://", "r2://", "hf://", "az://", "azure://", "abfss://")
+"""Addresses of stores whose folders DuckDB can list."""
 
 Grid = Mapping[str, Mapping[str, float]]
 
@@ -49,12 +51,31 @@ class Session(ABC):
     def __init__(self, native: Any, errors: tuple[type[BaseException], ...]) -> None:  # noqa: ANN401  (the engine's)
         self.native = native
         self.errors = errors
+        self._files: list[str] = []
 
     def read(self, path: str) -> Any:  # noqa: ANN401  (a table of the engine)
         """Return a parquet file, folder or pattern as a table; what folders are named for (day=1/…) is a column."""
         found = dataset(path)
+        if not found.is_address:
+            self._files = list(dict.fromkeys([*self._files, *found.files]))
         with self.errors_named(path):
             return self._read(found)
+
+    def _damaged(self) -> tuple[str, BaseException] | None:
+        """Return the first file that cannot be read to its end by itself, and what is raised over it."""
+        import narwhals as nw  # noqa: PLC0415  (slow to import, for those who evaluate nothing here)
+        from narwhals.exceptions import NarwhalsError  # noqa: PLC0415  (as above)
+
+        from permed_measures.tables.engines import fetch  # noqa: PLC0415  (as above)
+
+        known: tuple[type[BaseException], ...] = (*self.errors, NarwhalsError)
+        for file in self._files:
+            try:
+                fetch(nw.from_native(self._read(Dataset(file, [file], []))).lazy().select(nw.all().n_unique()))
+            except known as error:  # noqa: PERF203  (each file may be the one)
+                if "Out of Memory" not in str(error):
+                    return file, error
+        return None
 
     @abstractmethod
     def _read(self, found: Dataset) -> Any:  # noqa: ANN401  (a table of the engine)
@@ -85,7 +106,10 @@ class Session(ABC):
             if "Out of Memory" in cause:
                 msg = f"{self.name} does not have enough memory for {place}: {cause}; give it more with --memory-limit"
                 raise HostError(msg) from error
-            what = "it" if len(paths) == 1 else "them"
+            damaged = self._damaged()
+            if damaged is not None:
+                place, cause = damaged[0], _cause(damaged[1])
+            what = "it" if len(paths) == 1 or damaged is not None else "them"
             raise InputError(f"{self.name} cannot evaluate {what}: {cause}", path=place) from error
 
 
@@ -102,6 +126,14 @@ def _columns(grid: Grid) -> list[list[Any]]:
     return [[row[place] for row in rows] for place in range(3)]
 
 
+def _by_types(files: list[str], types: Callable[[str], Mapping[str, Any]]) -> list[list[str]]:
+    """Return the files in groups that have the same columns of the same types."""
+    alike: dict[frozenset[tuple[str, Any]], list[str]] = {}
+    for file in files if len(files) > 1 else ():
+        alike.setdefault(frozenset(types(file).items()), []).append(file)
+    return list(alike.values()) or [files]
+
+
 class _DuckDB(Session):
     name = "duckdb"
 
@@ -113,11 +145,21 @@ class _DuckDB(Session):
         options = f"union_by_name = {found.is_address or len(found.files) > 1}"
         as_text = "hive_types_autocast = false"  # where it names a query, 01 is not a number
         if found.is_address:  # DuckDB sees by itself whether there are folders of that kind
+            self._refuse_lakes(found.path)
             return self.native.sql(f"FROM read_parquet([{literal}], {options}, {as_text})")
         plain = self.native.sql(f"FROM read_parquet([{literal}], {options}, hive_partitioning = false)")
         if not found.added_columns(plain.columns):
             return plain
         return self.native.sql(f"FROM read_parquet([{literal}], {options}, {as_text}, hive_partitioning = true)")
+
+    def _refuse_lakes(self, address: str) -> None:
+        folder = re.split(r"/[^/]*[*?\[]", address.rstrip("/"), maxsplit=1)[0]
+        if folder.endswith(SUFFIXES) or not address.startswith(_LISTED):
+            return
+        for sign, kind in LAKES.items():
+            inside = f"{folder}/{sign}" if "." in sign[1:] else f"{folder}/{sign}/*"
+            if self.native.execute("SELECT 1 FROM glob(?) LIMIT 1", [inside]).fetchall():
+                raise lake_error(address, folder, kind)
 
     def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (DuckDB's)
         kinds = {"query_id": "VARCHAR", "doc_id": "VARCHAR", value: "DOUBLE"}
@@ -145,11 +187,17 @@ class _Polars(Session):
         scan, text = self.native.scan_parquet, self.native.String
         if found.is_address:
             return scan(found.path)
+
         # looked at now, so that a file that cannot be read is blamed, not the two tables together
-        own = scan(found.files[0], glob=False, hive_partitioning=False).collect_schema()
+        def schema(file: str) -> Any:  # noqa: ANN401  (Polars')
+            return scan(file, glob=False, hive_partitioning=False).collect_schema()
+
+        own = schema(found.files[0])
         added = dict.fromkeys(found.added_columns(own), text)  # where it names a query, 01 is not a number
         options = {"hive_partitioning": bool(added), "hive_schema": added or None, "extra_columns": "ignore"}
-        return scan(found.files, glob=False, **options)
+        alike = _by_types(found.files, schema)
+        tables = [scan(files, glob=False, **options) for files in alike]
+        return tables[0] if len(tables) == 1 else self.native.concat(tables, how="diagonal_relaxed")
 
     def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a LazyFrame)
         text, number = self.native.String, self.native.Float64
@@ -176,7 +224,13 @@ class _Spark(Session):
         files = [re.sub(r"([*?\[\]{}\\])", r"\\\1", os.path.abspath(file)) for file in found.files]  # noqa: PTH100  (as text)
         if found.partitions and found.added_columns(reader.parquet(files[0]).columns):
             reader = reader.option("basePath", found.base)
-        return reader.parquet(*files)
+        escaped = dict(zip(found.files, files, strict=True))
+        schema = require("pyarrow.parquet", extra="spark").read_schema
+        alike = _by_types(found.files, lambda file: {field.name: str(field.type) for field in schema(file)})
+        first, *others = [reader.parquet(*[escaped[file] for file in those]) for those in alike]
+        for other in others:  # a whole number beside a float becomes one
+            first = first.unionByName(other, allowMissingColumns=True)
+        return first
 
     def table(self, grid: Grid, value: str) -> Any:  # noqa: ANN401  (a DataFrame)
         rows = list(zip(*_columns(grid), strict=True))

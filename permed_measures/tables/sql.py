@@ -10,8 +10,11 @@ import narwhals as nw
 from ir_measures import Measure
 
 from permed_measures.errors import HostError, ParamError, check_choice, did_you_mean, require
+from permed_measures.files.parquet import quoted
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
+from permed_measures.tables.dialects import DIALECTS, RUN
+from permed_measures.tables.engines import BINARY_COLLATIONS, sql_view
 from permed_measures.tables.evaluate import Pipeline, evaluate_tables, table_means
 from permed_measures.tables.inspection import faulty_rows
 from permed_measures.tables.ranking_table import GRADE
@@ -43,6 +46,9 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     ``part`` is ``'values'`` (one row per query), ``'means'`` (one row), or ``'check'``: statements that should find
     nothing, because SQL does not look for duplicates, NaN, and grades off a measure's scale by itself.
     ``duplicates='max'`` keeps the highest.
+    ``profile``, ``min_relevance``, ``queries`` and ``order`` are those of :func:`evaluate`; ``qrels_columns`` and
+    ``run_columns`` name columns. Raises ParamError for a dialect or measure that SQL cannot have, HostError without
+    Ibis.
 
     >>> print(to_sql("P@1", part="means", dialect="postgres").splitlines()[0])
     -- P@1 (permed_measures): one row
@@ -55,7 +61,7 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
         if len(set(three)) != 3:  # noqa: PLR2004  (query, document, number)
             msg = f"{what}={three!r} is not allowed; give three different names: query, document and number"
             raise ParamError(msg)
-    judged, returned = _unbound(ibis, qrels, qrels_columns), _unbound(ibis, run, run_columns)
+    judged, returned = _unbound(ibis, qrels, qrels_columns, dialect), _unbound(ibis, run, run_columns, dialect)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries}
     options |= {"order": order, "qrels_columns": qrels_columns, "run_columns": run_columns}
     if part == "check" and measures is None and profile is None:
@@ -72,14 +78,21 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     return _written(ibis, values if part == "values" else table_means(values), dialect, head)
 
 
-def _unbound(ibis: Any, name: str, columns: tuple[str, str, str]) -> Any:  # noqa: ANN401  (Ibis's)
+def _unbound(ibis: Any, name: str, columns: tuple[str, str, str], dialect: str) -> Any:  # noqa: ANN401  (Ibis's)
     query, doc, value = columns
     database, _, table = name.rpartition(".")
     # said to be whole numbers, so that casts are written out: ids to text, or numbers would be ordered as numbers, and
     # the number to a float, or a decimal would be divided with six digits
     schema = {query: "int64", doc: "int64", value: "int64"}
     catalog, _, database = database.rpartition(".")
-    return ibis.table(schema, name=table, catalog=catalog or None, database=database or None)
+    plain = ibis.table(schema, name=table, catalog=catalog or None, database=database or None)
+    if dialect not in BINARY_COLLATIONS:
+        return plain
+    ids = [f"CAST({quoted(column)} AS TEXT) COLLATE {BINARY_COLLATIONS[dialect]}" for column in (query, doc)]
+    shown = zip(columns, [*ids, f"CAST({quoted(value)} AS DOUBLE PRECISION)"], strict=True)
+    place = ".".join(quoted(part) for part in (catalog, database, table) if part)
+    text = f"SELECT {', '.join(f'{column} AS {quoted(name)}' for name, column in shown)} FROM {place}"  # noqa: S608  (quoted)
+    return sql_view(plain, text, ibis.schema({query: "string", doc: "string", value: "float64"}))
 
 
 def _check_dialect(ibis: Any, dialect: str) -> None:  # noqa: ANN401  (Ibis's)
@@ -87,8 +100,9 @@ def _check_dialect(ibis: Any, dialect: str) -> None:  # noqa: ANN401  (Ibis's)
 
     known = {point.name for point in entry_points(group="ibis.backends")} - {"polars", "pyspark"} | {"spark"}
     if dialect not in known:
-        msg = f"dialect={dialect!r} is not one that Ibis {ibis.__version__} writes.{did_you_mean(dialect, known)}"
-        raise ParamError(msg)
+        written = sorted(known & DIALECTS.keys())
+        msg = f"dialect={dialect!r} is not one that Ibis {ibis.__version__} writes.{did_you_mean(dialect, written)}"
+        raise ParamError(f"{msg} It can write {', '.join(written)}")
 
 
 def _warnings(dialect: str, order: Order) -> list[str]:
@@ -99,7 +113,12 @@ def _warnings(dialect: str, order: Order) -> list[str]:
         )
     if dialect in _CAPITALS:
         warnings.append(f"Names are in quotes: what {dialect} was given without quotes has its name in capitals there.")
-    warnings.append("Ids must compare byte by byte: give their columns a binary collation if they have another.")
+    if dialect not in BINARY_COLLATIONS:
+        warnings.append("Ids must compare byte by byte: give their columns a binary collation if they have another.")
+    if DIALECTS.get(dialect) != RUN:
+        warnings.append(
+            f"Nobody has run this on {dialect} for permed_measures: compare a few values before you rely on it."
+        )
     return warnings
 
 
