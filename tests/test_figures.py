@@ -141,6 +141,7 @@ def test_what_a_figure_cannot_show_is_said(comparison):
         Picture("<svg/>").save("figure.jpg")
 
 
+@pytest.mark.full  # what makes PDF and PNG is an extra of its own
 def test_files_of_figures(comparison, tmp_path):
     picture = comparison.figure("means")
     picture.save(tmp_path / "f.svg")
