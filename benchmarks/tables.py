@@ -251,7 +251,8 @@ def tree(pid: int) -> Iterator[tuple[float, float]]:
 
 
 def folder_mb(folder: Path) -> float:
-    return sum(file_bytes(path) for path in folder.rglob("*")) / 1e6
+    # walk() passes over a folder that has just been removed
+    return sum(file_bytes(Path(place) / name) for place, _, names in os.walk(folder) for name in names) / 1e6
 
 
 def file_bytes(path: Path) -> int:

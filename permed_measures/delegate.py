@@ -106,8 +106,8 @@ class _Invocation:
 
     def _rows(self, rankings: Rankings) -> Iterator[tuple[int, int, list[float], list[float]]]:
         """Yield number, length, ranks within the depth, and the grades of these and then of all others."""
+        needs_missed = any(call.needs_missed for call in self.calls.values())
         if rankings.columns is not None and self.gains is None and not self.judged_only:
-            needs_missed = any(call.needs_missed for call in self.calls.values())
             columns = rankings.columns if needs_missed or not self._zero else within(rankings.columns, self._depth)
             yield from _sliced(columns, self._depth, zero=self._zero)
             return
@@ -117,7 +117,8 @@ class _Invocation:
                 ranking = ranking.judged_only()
             ranks: list[float] = [rank for rank, _ in ranking.hits(self._depth)]
             if ranks or (ranking.num_ret and not self._zero):
-                yield query, ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *ranking.missed]
+                missed = ranking.missed if needs_missed else ()
+                yield query, ranking.num_ret, ranks, [*(grade for _, grade in ranking.ranked), *missed]
 
     def _ask(self, known: Sequence[_Known]) -> Iterator[dict[str, float]]:
         calls = self.calls.values()

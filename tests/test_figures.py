@@ -122,6 +122,8 @@ def test_a_figure_shows_the_numbers(comparison):
     curves = comparison.figure("cutoffs").svg
     assert curves.count("<polyline") == 3
     assert "after, k = 5" in curves
+    for plot in ("means", "differences", "cutoffs"):
+        assert "40 queries" in comparison.figure(plot).svg
 
 
 def test_what_a_figure_cannot_show_is_said(comparison):
@@ -139,6 +141,7 @@ def test_what_a_figure_cannot_show_is_said(comparison):
         Picture("<svg/>").save("figure.jpg")
 
 
+@pytest.mark.full  # what makes PDF and PNG is an extra of its own
 def test_files_of_figures(comparison, tmp_path):
     picture = comparison.figure("means")
     picture.save(tmp_path / "f.svg")

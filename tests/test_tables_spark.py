@@ -351,3 +351,52 @@ def test_spark_connect_gives_the_same_values(tmp_path):
         assert found["means"][str(measure)] == pytest.approx(expected.means[measure], abs=1e-12, rel=0)
         for query_id, value in column.items():
             assert values[query_id][str(measure)] == pytest.approx(value, abs=1e-12, rel=0), (measure, query_id)
+
+
+def spark_of(spark, frame):
+    kinds = ", ".join(f"`{name}` {'double' if name in ('score', 'relevance') else 'string'}" for name in frame.columns)
+    return spark.createDataFrame(frame.rows(), kinds)
+
+
+def test_systems_segments_and_a_comparison_are_those_in_memory(spark):
+    from permed_measures import compare, gate
+    from permed_measures.tables import evaluate_tables
+    from tests import test_tables_compare as compared
+    from tests import test_tables_systems as systems
+
+    qrels, runs = systems.made(12)
+    judged = spark_of(spark, systems.qrels_frame(qrels))
+    together = spark_of(spark, systems.run_frame(runs))
+    values = evaluate_tables(judged, together, systems.MEASURES, system="team.system", segments=["language"])
+    found = {(row.pop("team.system"), row.pop("query_id")): row for row in (row.asDict() for row in values.collect())}
+    assert {row.pop("language") for row in found.values()} == {"de", "en"}
+    assert found == systems.wanted(qrels, runs)
+    tables_of = {name: spark_of(spark, systems.run_frame({name: run})) for name, run in runs.items()}
+    options = {"measures": "nDCG@10 RR", "cluster": "conversation", "baseline_name": "a"}
+    here = compare(qrels, runs["a"], {"B": runs["B"]}, **options)
+    there = compare(judged, tables_of["a"], {"B": tables_of["B"]}, **options)
+    assert compared.told(there) == compared.close(compared.told(here))
+    gated = gate(judged, tables_of["a"], ["RR>=0"], baseline=tables_of["a"], max_drop=0.01)
+    assert [check.why for check in gated.checks if check.kind == "drop"] == ["the rankings are identical"]
+
+
+def test_spark_writes_a_folder_for_each_system(tmp_path):
+    from permed_measures.tables.sessions import opened
+    from tests import test_tables_systems as systems
+
+    qrels, runs = systems.made(13)
+    systems.qrels_frame(qrels).write_parquet(tmp_path / "qrels.parquet")
+    systems.run_frame(runs).write_parquet(tmp_path / "runs.parquet")
+    given = (str(tmp_path / "qrels.parquet"), str(tmp_path / "runs.parquet"), systems.MEASURES)
+    # in a process of its own, as its session ends Spark's
+    code = (
+        "import sys\nfrom permed_measures.tables import evaluate_systems\n"
+        "from permed_measures.tables.sessions import opened\n"
+        "with opened('spark', master='local[2]') as session:\n"
+        "    evaluate_systems(session, *sys.argv[1:4], system='team.system', write=sys.argv[4])\n"
+    )
+    subprocess.run([sys.executable, "-c", code, *given, str(tmp_path / "values")], check=True)
+    with opened("duckdb") as session:
+        rows = session.read(str(tmp_path / "values"))
+        found = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
+    assert {(row.pop("team.system"), row.pop("query_id")): row for row in found} == systems.wanted(qrels, runs)

@@ -153,7 +153,7 @@ def test_evaluations_have_the_notes_of_evaluate(tmp_path, engine, by_query):
     qrels_frame(qrels).write_parquet(tmp_path / "qrels.parquet")
     run_frame(runs).write_parquet(tmp_path / "runs.parquet")
     with opened(engine) as session:
-        systems, segments = evaluate_systems(
+        systems, segments, _ = evaluate_systems(
             *(session, str(tmp_path / "qrels.parquet"), str(tmp_path / "runs.parquet"), MEASURES),
             system="team.system",
             segments=["language"],

@@ -218,6 +218,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
     document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
     ``('qid', 'docno', '-distance')``, says that smaller is better.
+    Returns an Evaluation. Raises InputError for qrels or a run that cannot be evaluated, ParamError for a measure or
+    option that is not known.
 
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2
@@ -341,9 +343,10 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
     lowest = 1 if rel is None else rel
     counts = rankings.counts
     single, double = counts.tied, counts.tied_exactly
+    same = run.keys() == qrels.keys()
     return Basis(
-        only_run=Queries.of(run.keys() - qrels.keys()),
-        missing=Queries.of(qrels.keys() - run.keys()),
+        only_run=Queries.of(() if same else run.keys() - qrels.keys()),
+        missing=Queries.of(() if same else qrels.keys() - run.keys()),
         nothing_relevant=Queries.of(_nothing_relevant(qrels, rankings, lowest)),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
@@ -367,6 +370,6 @@ def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterab
     """Return the queries without a relevant document."""
     best = None if rankings.columns is None or len(rankings) < len(qrels) else best_grades(rankings.columns)
     if best is not None:  # the queries of the qrels are ranked first
-        return [query_id for query_id, grade in zip(qrels, best, strict=False) if grade < lowest]
+        return compress(qrels, [grade < lowest for grade in best])
     relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
     return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))
