@@ -209,6 +209,7 @@ def read_qrels(
     The format of a file is found by content and suffix when it is not given. ``columns`` names those of query, document
     and grade where they are not the usual ones; ``duplicates`` says what a second row of one query and document means:
     an ``'error'``, or that the ``'first'``, or the ``'max'``, counts.
+    Returns {query: {document: grade}} of ``source``; raises InputError with file and line.
 
     >>> read_qrels([{"topic": 7, "page": "a", "label": 2}], columns=("topic", "page", "label"))
     {'7': {'a': 2}}
@@ -232,6 +233,8 @@ def read_run(
     """Read a run from a file, or from any shape in memory; the options are those of :func:`read_qrels`.
 
     A minus before the third column, as in ``'-distance'``, says that smaller is better.
+    ``format`` and ``columns`` too. Returns {query: {document: score}}, or lists, of ``source``; raises InputError with
+    file and line.
 
     >>> read_run({"q": ["a", "b", "a"]}, duplicates="first")
     {'q': ['a', 'b']}

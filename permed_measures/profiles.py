@@ -183,6 +183,10 @@ def load_profile(profile: str | Path | Profile) -> Profile:
     and one ``[[measures]]`` table per measure with ``measure``, optionally ``name`` (what is shown) and ``queries``.
     Targets are ``[[targets]]`` tables with ``name`` (what a measure is shown as, or a serving figure), ``target``,
     optionally ``excellent`` and ``lower_is_better``. :meth:`Profile.to_toml` writes such a file.
+    Raises ParamError for a name or a file that is none.
+
+    >>> [entry.name for entry in load_profile('permed').entries]
+    ['NDCG@10', 'MAP@10', 'P@1']
     """
     if isinstance(profile, Profile):
         return profile

@@ -55,7 +55,13 @@ if not os.environ.get("PERMED_MEASURES_PLAIN"):
 
 
 def compiled() -> bool:
-    """Whether the compiled part is in use; without it every value is the same, and takes longer."""
+    """Whether the compiled part is in use; without it every value is the same, and takes longer.
+
+    Returns a bool; raises no Error.
+
+    >>> compiled() in (True, False)
+    True
+    """
     return COLUMNS is not None
 
 
@@ -250,6 +256,7 @@ def rank(
     That is the order of trec_eval 9.0.8; with ``order='float64'`` scores are compared as 64-bit floats, as trec_eval
     10.0 does. Only judged documents get a rank: 1 + the number of documents before them; with a ``depth``, those down
     to it.
+    ``grades`` are the judgements, ``query_id`` is for messages. Returns a Ranking; raises InputError for a NaN score.
 
     >>> rank({"a": 1.0, "b": 3.0, "c": 1.0}, {"a": 1, "c": 2, "z": 1}).ranked   # c before a: the greater id
     [(2, 2), (3, 1)]
@@ -308,6 +315,9 @@ def ranked(
 
 def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> Ranking:
     """Take the order of the list as it is: a list has no scores to tie.
+
+    ``doc_ids`` come best first, ``grades`` and ``query_id`` are those of :func:`rank`. Returns a Ranking; raises
+    InputError.
 
     >>> rank_list(["b", "x", "a"], {"a": 2, "b": 1}).ranked
     [(1, 1), (3, 2)]

@@ -260,6 +260,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     Tables of an engine (DuckDB relations, LazyFrames of Polars, PySpark frames, Ibis tables) are evaluated where they
     are, in one pass; a row per query leaves the engine. ``table_options`` are for
     :func:`~permed_measures.evaluate_tables`, and ``groups`` and ``cluster`` may name columns of the qrels.
+    ``correction`` names how; ``baseline_name`` and ``descriptions`` are shown; ``progress`` is told of each step.
+    Returns a Comparison.
 
     >>> qrels = {"1_1": {"a": 2, "b": 1}, "1_2": {"a": 1}, "2_1": {"b": 2}}
     >>> before = {"1_1": ["b", "a"], "1_2": ["b", "a"], "2_1": ["b", "a"]}

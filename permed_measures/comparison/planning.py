@@ -148,6 +148,8 @@ def plan(  # noqa: PLR0913  (the options of a plan, all with defaults)
     Give two runs, from which the spread of the differences is taken, or its standard deviation ``sd``. ``queries`` asks
     about another number of queries than there are; ``comparisons`` is how many are corrected for (as many as measures,
     when not given); ``cluster`` is that of :func:`~permed_measures.comparison.compare`.
+    ``qrels``, ``baseline``, ``run``, ``measures``, ``profile``, ``min_relevance`` and ``alpha`` are those of compare.
+    Returns a Plan; raises ParamError where there is neither.
 
     >>> found = plan(sd=0.2, difference=0.05)
     >>> found.needed(found.prospects[0])        # ((1.96 + 0.84) · 0.2 / 0.05)² = 125.6, and some for t

@@ -218,6 +218,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
     document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
     ``('qid', 'docno', '-distance')``, says that smaller is better.
+    Returns an Evaluation. Raises InputError for qrels or a run that cannot be evaluated, ParamError for a measure or
+    option that is not known.
 
     >>> result = evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10 P@1")
     >>> result.means                                # GWAP: (1/1 · 0.5 + 2/2 · 1.0) / 2

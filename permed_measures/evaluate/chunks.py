@@ -24,6 +24,7 @@ def collapse(
     ``chunk_to_document`` is a dict or a file of chunks and documents, or a regular expression: its first parenthesis,
     or all that it matches, is the document. A chunk of which it says nothing is an InputError. In lists of ids, which
     are in order, the first place of a document is its best.
+    ``how`` says how a document's chunks become one score.
 
     >>> collapse({"q": {"d1#0": 0.2, "d2#4": 0.5, "d1#3": 0.9}}, r"^(.+)#")
     {'q': {'d1': 0.9, 'd2': 0.5}}

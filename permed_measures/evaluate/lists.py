@@ -41,6 +41,7 @@ def score(
     ``retrieved`` are ids in order, or ids with scores; ``relevant`` are ids, or ids with grades. ``duplicates`` says
     what an id means that was retrieved twice, as by chunks of one document: an ``'error'``, or that the ``'first'``,
     or the ``'max'``, counts. Where nothing is relevant, or nothing was retrieved, values are 0, as everywhere here.
+    ``measures`` and ``min_relevance`` are those of :func:`evaluate`. Raises InputError for a grade that is no number.
 
     >>> score(["c", "a", "x"], {"a": 2, "b": 1}, "nDCG@10 P@3 RR")    # 2/log2(3) / (2 + 1/log2(3))
     {'nDCG@10': 0.4796249331362629, 'P@3': 0.3333333333333333, 'RR': 0.5}
@@ -75,6 +76,7 @@ def evaluate_lists(
     of a file that holds them. What was not retrieved is unknown: a note names the measures whose values would be others
     if a list misses relevant documents, such as recall, AP and nDCG; those within the list, such as ListAP, do not ask.
     Another one names those that ask which documents are judged. Both are found by asking again with such documents.
+    ``profile`` and ``min_relevance`` are those of :func:`evaluate`. Raises InputError for a grade that is no number.
 
     >>> found = evaluate_lists({"q1": [1, 0, 1], "q2": [1, 1, 0], "q3": [0, 1, 1]}, "ListAP@3 R@3")
     >>> found["ListAP@3"]                                                          # (5/6 + 1 + 7/12) / 3

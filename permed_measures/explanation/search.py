@@ -54,6 +54,7 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     in the order of ``permed_measures.explanation.AXES``. A and B are "tool:name", a measure, or a value.
 
     ``explain(qrels, run, about="map@10")`` gives the whole family.
+    Returns an Explanation. Raises ParamError for a tool, name or measure that is not known.
 
     >>> qrels, run = {"q": {"a": 2, "b": 1, "c": 0, "d": 1, "e": 2}}, {"q": ["b", "x", "a", "c", "d"]}
     >>> found = explain(qrels, run, value=0.3667, about="map@10")        # (1/1·0.5 + 2/3·1.0 + 3/5·0.5) / 4

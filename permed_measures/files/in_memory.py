@@ -149,6 +149,7 @@ def run_from_arrays(  # noqa: PLR0913  (one of the numbers is given)
 
     Say what the numbers are: ``scores``, of which the larger is the better (inner product, cosine), or ``distances``,
     of which the smaller is (L2). An id of -1 is none, as in FAISS. ``doc_ids`` names documents that are known by place.
+    ``query_ids`` has a query for each row; ``duplicates`` is that of evaluate. Returns a run; raises InputError.
 
     >>> run_from_arrays(["q"], [[2, 0, -1]], distances=[[0.5, 0.75, 9.0]], doc_ids=["a", "b", "c"])
     {'q': {'c': -0.5, 'a': -0.75}}

@@ -71,6 +71,11 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     called with what cannot be decided, before anything is computed. ``human`` has people's grades of a random sample of
     queries: conditions are then decided by means corrected for the judge's errors (see :func:`corrected`).
     Tables of an engine stay there, with ``table_options``, as in :func:`~permed_measures.compare`.
+    ``hard_drop`` fails without a test, ``max_drop_since_anchor`` limits what accepted drops add up to, ``confident``
+    asks it of intervals, ``undecided`` ('fail', 'warn') sets the exit code, ``allow_skipped`` passes targets without a
+    figure; ``mapping`` is that of :func:`corrected`, ``correction`` and ``alpha`` of compare, ``min_relevance``,
+    ``queries`` and ``order`` of evaluate; ``run_name`` is shown; ``test`` and ``seed`` are gone. Returns a Gate; raises
+    InputError, or ParamError for a condition.
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": ["b", "a"]}
     >>> result = gate(qrels, run, ["RR>=0.5", "P@1>0.2", "p95_ms<=500"], serving={"p95_ms": 310})

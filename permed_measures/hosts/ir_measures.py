@@ -90,6 +90,11 @@ def register() -> None:
     ``ir_measures.parse_trec_measure``, which is what PyTerrier reads names with, takes our names too, and any other
     that :func:`permed_measures.parse` takes, where it would raise ValueError. ``ir_measures.parse_measure`` is repaired
     where it cannot work: ir_measures 0.4.3 reads numbers with ``ast.Num``, which Python 3.14 has no more.
+    Returns nothing, raises no Error.
+
+    >>> import ir_measures
+    >>> register(); ir_measures.parse_trec_measure('gwmap_cut_10')
+    [GWAP@10]
     """
     providers = _providers()
     ours = _named()
@@ -108,7 +113,12 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Leave ir_measures as it was before :func:`register`: without our measures, provider and parsers."""
+    """Leave ir_measures as it was before :func:`register`: without our measures, provider and parsers.
+
+    Returns nothing, raises no Error.
+
+    >>> unregister(); register()
+    """
     providers = _providers()
     replaced = vars(ir_measures).get(_PATCH, {})
     for (module, name), (_, made) in replaced.items():

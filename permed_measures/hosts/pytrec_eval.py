@@ -160,6 +160,13 @@ def install() -> None:
     What is looked up as ``pytrec_eval.RelevanceEvaluator`` is ours from now on. A module that said
     ``from pytrec_eval import RelevanceEvaluator`` before keeps what it has: install first, or set the name there, too.
     ir_measures keeps pytrec_eval's own class. Doing it again changes nothing.
+    Returns nothing; raises HostError where pytrec_eval is of a shape that is not known.
+
+    >>> import pytrec_eval
+    >>> install(); pytrec_eval.RelevanceEvaluator is RelevanceEvaluator
+    True
+    >>> uninstall(); pytrec_eval.RelevanceEvaluator is RelevanceEvaluator
+    False
     """
     patch = _patch()
     if patch is not None:
@@ -173,7 +180,10 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Put back exactly what :func:`install` found. Without an install nothing happens."""
+    """Put back exactly what :func:`install` found. Without an install nothing happens.
+
+    Returns nothing, raises no Error; :func:`install` has an example, ``>>> uninstall()``.
+    """
     patch = _patch()
     if patch is None:
         return

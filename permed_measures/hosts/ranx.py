@@ -60,6 +60,9 @@ def install(**measures: Measure | str) -> None:
     A relevance level (``gwmap@10-l2``) is the ``rel`` of a measure that has one. For the others (``ndcg_exp@10-l2``) it
     does what it does to ranx's own ``ndcg``: judgements below it are left out. ranx pairs the queries of plain dicts by
     position; give it ``Qrels`` and ``Run`` objects, or dicts in one order.
+    Returns nothing; raises HostError where ranx is absent or of another shape, ParamError for a name that it cannot
+    read.
+    (Not run here, as ranx is an extra: ``>>> install(gwmap3='GWAP(max_rel=3)')``.)
     """
     known = {name: (measure, host) for name, (measure, host) in host_names().items() if host.in_ranx}
     named = {name: type(measure)(**host.params) for name, (measure, host) in known.items()}
@@ -83,7 +86,10 @@ def install(**measures: Measure | str) -> None:
 
 
 def uninstall() -> None:
-    """Put back exactly what :func:`install` found. Without an install nothing happens."""
+    """Put back exactly what :func:`install` found. Without an install nothing happens.
+
+    Returns nothing, raises no Error: ``>>> uninstall()``.
+    """
     patch = _patch()
     if patch is None:
         return
@@ -103,6 +109,8 @@ def ranx_qrels(qrels: Any, *, name: str | None = None) -> Any:  # noqa: ANN401  
     """Make a ``ranx.Qrels`` from dicts, frames, named tuples or a file.
 
     Grades must be whole: ranx would cut 7.5 to 7 without a word, so it is an InputError here.
+    ``qrels`` are what evaluate() takes, ``name`` is shown. Returns a ranx.Qrels.
+    ``>>> ranx_qrels({'q': {'a': 1}}).to_dict()`` is ``{'q': {'a': 1}}``.
     """
     ranx = require("ranx", extra="ranx")
     judged = as_qrels(qrels)
@@ -126,6 +134,8 @@ def ranx_run(run: Any, *, name: str | None = None) -> Any:  # noqa: ANN401  (any
 
     Scores that tie as 32-bit floats are moved apart by the least 64-bit steps, in our order (document ids descending),
     so that ranx has no tie to break and its values equal those of ``permed_measures.evaluate()``.
+    ``run`` is what evaluate() takes, ``name`` is shown. Returns a ranx.Run; raises InputError as evaluate() does.
+    ``>>> ranx_run({'q': ['b', 'a']}).to_dict()`` is ``{'q': {'b': 2.0, 'a': 1.0}}``.
     """
     ranx = require("ranx", extra="ranx")
     scored = {query_id: _untied(query_id, returned) for query_id, returned in as_run(run).items()}

@@ -188,6 +188,9 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     random is the user's promise. The corrected mean is the judge's, moved by what people found on the sample. With a
     ``baseline`` all of it is about the difference run - baseline. ``mapping`` says how the judge's grades become
     people's where the scales differ: '4:1,8:2'. ``cluster`` names the independent unit, as in :func:`compare`.
+    ``measures``, ``profile``, ``min_relevance``, ``queries`` and ``order`` are those of :func:`evaluate`; intervals are
+    at 1 - ``alpha``, and ``judge_name`` is shown. Returns a Corrected; raises InputError where no query was judged by
+    both.
 
     >>> qrels = {str(i): {"a": i % 2, "b": 1} for i in range(40)}
     >>> sample = {query: qrels[query] for query in list(qrels)[:20]}

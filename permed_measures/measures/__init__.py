@@ -66,6 +66,8 @@ def own(measure: Measure) -> RankingMeasure | None:
 def parse(name: str | Measure) -> Measure:
     """Return the one measure that a name stands for.
 
+    Raises ParamError with a suggestion where no measure, or more than one, is meant.
+
     >>> parse("GWAP(max_rel=3)@10"), parse("gwmap_cut_10"), parse("gwmap@10"), parse("map_cut_10")
     (GWAP(max_rel=3)@10, GWAP@10, GWAP@10, AP@10)
     """

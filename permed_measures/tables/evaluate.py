@@ -87,6 +87,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
     reads both tables: for tables that were checked before, see :func:`inspect_tables`. ``measures``, ``profile``,
     ``min_relevance``, ``queries`` and ``order`` are as of :func:`~permed_measures.evaluate`; where means run over other
     queries than rows are there, a value is null.
+    Raises InputError for what the check finds, HostError where an engine is not installed.
 
     >>> import polars
     >>> qrels = polars.DataFrame({"query_id": ["p", "q", "q"], "doc_id": ["a", "a", "b"], "relevance": [1, 2, 1]})
@@ -351,6 +352,7 @@ def table_means(values: Any, *, by: str | Sequence[str] | None = None) -> Any:  
 
     ``by`` is a column of the values, or several: the system, a segment, or what you have joined to them. Nulls do not
     count: a query that a mean does not run over has no value.
+    Raises ParamError for a column that is not there.
 
     >>> import polars
     >>> table_means(polars.DataFrame({"query_id": ["p", "q"], "P@1": [0.0, 1.0]})).rows()

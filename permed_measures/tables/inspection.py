@@ -103,6 +103,8 @@ def inspect_tables(
     """Count what is wrong or worth knowing in two tables. This reads both.
 
     With ``measures``, a grade that one of them is not defined for is a fault too.
+    ``qrels_columns`` and ``run_columns`` are those of :func:`evaluate_tables`. Returns TableFacts; raises InputError
+    for a column.
 
     >>> import polars
     >>> qrels = polars.DataFrame({"query_id": ["p", "q"], "doc_id": ["a", "a"], "relevance": [1, 2]})

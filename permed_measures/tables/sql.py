@@ -46,6 +46,9 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     ``part`` is ``'values'`` (one row per query), ``'means'`` (one row), or ``'check'``: statements that should find
     nothing, because SQL does not look for duplicates, NaN, and grades off a measure's scale by itself.
     ``duplicates='max'`` keeps the highest.
+    ``profile``, ``min_relevance``, ``queries`` and ``order`` are those of :func:`evaluate`; ``qrels_columns`` and
+    ``run_columns`` name columns. Raises ParamError for a dialect or measure that SQL cannot have, HostError without
+    Ibis.
 
     >>> print(to_sql("P@1", part="means", dialect="postgres").splitlines()[0])
     -- P@1 (permed_measures): one row

@@ -176,6 +176,9 @@ def verify(  # noqa: PLR0913  (two inputs, the rest options by name)
 ) -> Verification:
     """Compute the measures with every reference that is installed, and compare query by query.
 
+    ``qrels``, ``run``, ``measures``, ``profile`` and ``min_relevance`` are those of evaluate; ``references`` may be
+    fewer. Returns a Verification; raises InputError or ParamError as evaluate does.
+
     >>> result = verify({"q": {"a": 2, "b": 1}}, {"q": {"b": 0.9, "a": 0.8}}, "GWAP@10")
     >>> {check.reference: check.verdict for check in result.checks if check.reference in ("by_hand", "pytrec_eval")}
     {'by_hand': 'agrees', 'pytrec_eval': 'agrees'}

@@ -164,6 +164,8 @@ def experiment(source: str | PathLike[str] | Mapping[str, Any], *, progress: Ste
     system with ``name`` and ``runs``: a path in which ``{dataset}`` is the data set's name, a list of such paths where
     the system was run several times, or a table of paths, or lists, by data set. In a dict, qrels and runs may be
     whatever :func:`compare` takes.
+    ``source`` is the file or dict, ``progress`` is told of each step. Returns an Experiment; raises ParamError for what
+    the file lacks.
 
     >>> qrels, run = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": ["a", "b"]}
     >>> runs = {"one": {"runs": {"here": run}}, "two": {"runs": {"here": {"q1": ["a"], "q2": ["b"]}}}}
