@@ -26,7 +26,8 @@ def close(found):
 
 
 def told(comparison):
-    return json.loads(comparison.to_json())
+    """Return all but the unjudged shares of ranks: documents that nobody judged do not leave an engine."""
+    return {name: part for name, part in json.loads(comparison.to_json()).items() if name != "unjudged_by_rank"}
 
 
 def tables(engine, qrels, runs):
