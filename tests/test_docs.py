@@ -20,6 +20,7 @@ MAKE = ROOT / "docs" / "make"
 
 
 def tool(name):
+    sys.path[:0] = [] if str(MAKE) in sys.path else [str(MAKE)]  # they import one another
     spec = importlib.util.spec_from_file_location(f"docs_{name}", MAKE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -58,6 +59,52 @@ def test_links_between_pages():
     made = ("measures/", "pictures/", "reference/", "report.html", "report-annotated.html")
     for path, text in TEXTS.items():
         for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
+            target = (path.parent / link).resolve()
+            generated = str(target).startswith(tuple(str(ROOT / "docs" / name) for name in made))
+            assert generated or target.exists(), f"{path}: {link}"
+
+
+TRANSLATED = {
+    path: ROOT / "docs" / path.relative_to(ROOT / "docs" / "zh") for path in (ROOT / "docs" / "zh").rglob("*.md")
+}
+TRANSLATED[ROOT / "README.zh.md"] = ROOT / "README.md"
+
+
+def _outline(text):
+    """Return the fences of a page as they are, and how many headings of each level there are."""
+    fences = re.findall(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return fences, [len(mark) for mark in re.findall(r"^(#+) ", outside, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("path", TRANSLATED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_translation_has_the_code_and_the_sections_of_its_original(path):
+    fences, headings = _outline(path.read_text(encoding="utf-8"))
+    theirs, sections = _outline(TRANSLATED[path].read_text(encoding="utf-8"))
+    if path.name != "index.md":  # which has a table of terms of its own
+        assert fences == theirs, f"{path} is behind: copy the code blocks of {TRANSLATED[path]}"
+        assert headings == sections, f"{path} is behind: a section of {TRANSLATED[path]} is missing, or new"
+
+
+def test_what_is_to_be_in_chinese_is():
+    wanted = [ROOT / "docs" / "zh" / path.relative_to(ROOT / "docs") for path in (ROOT / "docs" / "start").glob("*.md")]
+    behind = [path for path in (*wanted, ROOT / "docs" / "zh" / "formats.md") if path not in TRANSLATED]
+    assert behind == []
+    chinese = tool("words_zh").ZH
+    english = tool("words").EN
+    assert chinese.text.keys() == english.text.keys()
+    assert list(chinese.questions.values()) == list(english.questions.values())
+    measures = DEFINED.keys() | STANDARD.keys()
+    lacking = [
+        name for name in measures if not {"label", "sentence", "not_for"} <= chinese.measures.get(name, {}).keys()
+    ]
+    assert lacking == []
+
+
+def test_links_of_translations():
+    made = ("zh/measures/", "measures/", "pictures/", "reference/", "report.html")
+    for path in TRANSLATED:
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", path.read_text(encoding="utf-8")):
             target = (path.parent / link).resolve()
             generated = str(target).startswith(tuple(str(ROOT / "docs" / name) for name in made))
             assert generated or target.exists(), f"{path}: {link}"

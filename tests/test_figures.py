@@ -122,6 +122,8 @@ def test_a_figure_shows_the_numbers(comparison):
     curves = comparison.figure("cutoffs").svg
     assert curves.count("<polyline") == 3
     assert "after, k = 5" in curves
+    for plot in ("means", "differences", "cutoffs"):
+        assert "40 queries" in comparison.figure(plot).svg
 
 
 def test_what_a_figure_cannot_show_is_said(comparison):

@@ -135,3 +135,14 @@ def test_a_folder_beside_a_table_and_one_file_by_its_name_are_read(tmp_path):
     for folder in ("runs", "table"):
         run_of("a").write_parquet(tmp_path / folder / "1.parquet")
     assert means(tmp_path / "runs") == means(tmp_path / "table" / "1.parquet") == {"RR": 1.0, "P@1": 1.0}
+
+
+@pytest.mark.parametrize("sign", ["metadata/v1.metadata.json", ".hoodie/hoodie.properties", "_delta_log/0.json"])
+def test_duckdb_looks_at_addresses_too(tmp_path, sign):
+    run_of("a").write_parquet(tmp_path / "1.parquet")
+    address = f"file://{tmp_path}/*.parquet"
+    assert means(address) == {"RR": 1.0, "P@1": 1.0}
+    (tmp_path / sign).parent.mkdir()
+    (tmp_path / sign).write_text("{}")
+    with pytest.raises(InputError, match="whose folder also holds files that count no longer"):
+        means(address)

@@ -19,6 +19,8 @@ from pathlib import Path
 import measures
 import reference
 import report
+from words import EN
+from words_zh import ZH
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -43,7 +45,7 @@ HOW_TO = (
 )
 ABOUT = ("why", "design", "speed", "coming-from-0.1", "changelog", "contributing", "agreement")
 ALONE = ("index", "formats", "conventions", "assistants")
-GENERATED = ("measures/", "reference/", "report")
+GENERATED = ("measures/", "zh/measures/", "reference/", "report", "pictures/")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)]*)?\)")
 _OUTSIDE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(https?:)?//""")
 
@@ -81,6 +83,7 @@ def _with_math(text: str) -> str:
 def write_pages() -> None:
     """Write all pages into one folder: those of docs/, and the generated ones."""
     shutil.rmtree(SOURCE, ignore_errors=True)
+    subprocess.run([sys.executable, DOCS / "pictures.py"], check=True)
     shutil.copytree(DOCS, SOURCE / "docs", ignore=shutil.ignore_patterns("make", "*.md", "__pycache__"))
     drawn = SOURCE / "docs" / "pictures.py"
     subprocess.run([sys.executable, drawn], check=True)
@@ -88,7 +91,8 @@ def write_pages() -> None:
     pages = {path: str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
     pages |= {ROOT / outside: name for outside, name in TOP.items()}
     written = {at: _relinked(_with_math(path.read_text(encoding="utf-8")), path, at) for path, at in pages.items()}
-    written |= {f"measures/{name}": text for name, text in measures.pages().items()}
+    for folder, words in (("measures", EN), ("zh/measures", ZH)):
+        written |= {f"{folder}/{name}": text for name, text in measures.pages(words).items()}
     written |= {"reference/python.md": reference.python_page(), "reference/shell.md": reference.shell_page()}
     page = report.page()
     written |= {"report.html": page, "report-annotated.html": report.annotated(page)}
@@ -117,6 +121,14 @@ def navigation() -> list[object]:
         {"Conventions": "conventions.md"},
         {"Reference": [{"Shell": "reference/shell.md"}, {"Python": "reference/python.md"}, *entries(("assistants",))]},
         {"Behind it": entries(ABOUT)},
+        {
+            "中文": [
+                *entries(("index",), "zh"),
+                *entries(START, "zh/start"),
+                {"指标": ["zh/measures/index.md", *entries(list(measures.MEASURES), "zh/measures")]},
+                *entries(("formats",), "zh"),
+            ]
+        },
     ]
 
 

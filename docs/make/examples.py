@@ -35,8 +35,8 @@ class Block(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """Return all pages that people wrote."""
-    return sorted(path for path in FOLDER.rglob("*.md") if "make" not in path.relative_to(FOLDER).parts)
+    """Return all pages that people wrote, but for translations: their examples are those of the original."""
+    return sorted(path for path in FOLDER.rglob("*.md") if not {"make", "zh"} & {*path.relative_to(FOLDER).parts})
 
 
 def blocks(text: str) -> list[Block]:

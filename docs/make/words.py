@@ -19,7 +19,8 @@ class Words:
 
     def said(self, measure: str, what: str, otherwise: str) -> str:
         """Return what this language says of a measure, or else what its file says."""
-        return self.measures.get(measure, {}).get(what, otherwise)
+        known = self.measures.get(measure, {}).get(what)
+        return known or self.measures.get("*", {}).get(otherwise, otherwise)  # what several files say alike
 
 
 EN = Words(

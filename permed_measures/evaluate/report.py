@@ -85,7 +85,7 @@ class Evaluations(Result):
         shown = replace(self, interval=True, by_query=False)
         drawn = [
             Figure(panel.draw(width=plots.WIDTH), panel.title)
-            for panel in [*self.panels("means"), *_cutoffs(self._dots())]
+            for panel in [*self.panels("means"), *_cutoffs(self._dots(), self.counted)]
         ]
         notes = [f"{name}: {note}" if len(self.runs) > 1 else note for name, e in self.runs.items() for note in e.notes]
         notes = [*self._uneven(), *self.unit_notes, *notes]
@@ -100,18 +100,16 @@ class Evaluations(Result):
     def panels(self, plot: str) -> Sequence[Panel]:
         """Return the parts of 'means' (with intervals) or 'cutoffs' (a measure against k)."""
         if plot == "cutoffs":
-            return cutoff_panels(self._dots())
+            return cutoff_panels(self._dots(), self.counted)
         if plot != "means":
             msg = f"plot={plot!r} needs a baseline, which compare has; of evaluations there are 'means' and 'cutoffs'"
             raise ParamError(msg)
-        labels, said = self.first.labels, f"{_INTERVAL}s, {self.counted}"
+        labels, found, said = self.first.labels, self._dots(), f"{_INTERVAL}s"
         if len(self.runs) > 1:
-            found = self._dots()
-            return [
-                Panel(f"{label}, {said}", partial(plots.dots, found[m], label), label) for m, label in labels.items()
-            ]
-        rows = [dot._replace(name=labels[m]) for m, (dot,) in self._dots().items() if is_share(m) or len(labels) == 1]
-        return [Panel(said, partial(plots.dots, rows, "means", cycle=1))] if rows else []
+            drawn = {label: partial(plots.dots, found[m], label, said=said) for m, label in labels.items()}
+            return [Panel(f"{label}, {self.counted}", draw, label) for label, draw in drawn.items()]
+        rows = [dot._replace(name=labels[m]) for m, (dot,) in found.items() if is_share(m) or len(labels) == 1]
+        return [Panel(self.counted, partial(plots.dots, rows, "means", cycle=1, said=said))] if rows else []
 
     def _dots(self) -> dict[Measure, list[Dot]]:
         return {
@@ -243,16 +241,16 @@ def standing(values: Mapping[str, float | None]) -> tuple[set[str], set[str]]:
     return (best, second) if rest else (set(), set())
 
 
-def cutoff_panels(means: Mapping[Measure, Sequence[Dot]]) -> list[Panel]:
+def cutoff_panels(means: Mapping[Measure, Sequence[Dot]], said: str) -> list[Panel]:
     """Return a panel for each measure that is there at several cut-offs; a ParamError where none is."""
-    panels = _cutoffs(means)
+    panels = _cutoffs(means, said)
     if not panels:
         msg = f"no measure at several cut-offs: {', '.join(map(str, means))}; ask for 'nDCG@1 nDCG@5 nDCG@10', say"
         raise ParamError(msg)
     return panels
 
 
-def _cutoffs(means: Mapping[Measure, Sequence[Dot]]) -> list[Panel]:
+def _cutoffs(means: Mapping[Measure, Sequence[Dot]], said: str) -> list[Panel]:
     found: dict[str, dict[str, dict[float, Dot]]] = {}
     for measure, dots in means.items():
         cutoff = measure.params.get("cutoff")
@@ -260,7 +258,7 @@ def _cutoffs(means: Mapping[Measure, Sequence[Dot]]) -> list[Panel]:
             lines = found.setdefault(str(measure).rpartition("@")[0], {})
             lines.setdefault(dot.name, {})[cutoff] = dot._replace(name=f"{dot.name}, k = {cutoff}")
     return [
-        Panel(f"{name}@k", partial(plots.curves, lines, f"{name} against the cut-off", "cut-off k"), name)
+        Panel(f"{name}@k, {said}", partial(plots.curves, lines, f"{name} against the cut-off", "cut-off k"), name)
         for name, lines in found.items()
         if max(map(len, lines.values())) > 1
     ]

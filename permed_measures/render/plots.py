@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from permed_measures.render.svg import COLOURS, Scale, axis, picture, row_name
 from permed_measures.render.text import terminal_width
-from permed_measures.render.words import number, signed
+from permed_measures.render.words import counted, number, signed
 
 WIDTH = 440
 """Of a plot in a page: on a telephone its letters can still be read."""
@@ -39,16 +39,25 @@ def _label(names: Sequence[str], width: float) -> float:
     return min(_LETTER * max(map(terminal_width, names), default=0) + 16, 0.4 * width)
 
 
-def dots(rows: Sequence[Dot], label: str, *, width: float = WIDTH, changes: bool = False, cycle: int = COLOURS) -> str:
+def dots(  # noqa: PLR0913  (how rows are told apart, all with defaults)
+    rows: Sequence[Dot],
+    label: str,
+    *,
+    width: float = WIDTH,
+    changes: bool = False,
+    cycle: int = COLOURS,
+    said: str = "",
+) -> str:
     """Draw a row for each name: its interval as a line, its value as a dot; of changes, also where there is none.
 
-    Colours come again after ``cycle`` rows.
+    Colours come again after ``cycle`` rows; ``said`` is below the names.
     """
     known = [value for row in rows for value in (row.value, *(row.ends or ())) if value is not None]
-    left = _label([row.name for row in rows], width)
+    left = _label([*(row.name for row in rows), said], width)
     scale = Scale.around([*([0.0] if changes else []), *known] or [0.0, 1.0], left, width - _RIGHT)
     bottom = _TOP + _ROW * len(rows)
     parts = axis(scale, _TOP, bottom, signed) if changes else axis(scale, _TOP, bottom)
+    parts += [f'<text class="tick end" x="{left - 10:g}" y="{bottom + 16}">{said}</text>'] if said else []
     if changes:
         zero = scale(0.0)
         parts.append(f'<line class="zero" x1="{zero:.1f}" y1="{_TOP}" x2="{zero:.1f}" y2="{bottom}"/>')
@@ -97,6 +106,8 @@ def sorted_steps(differences: Sequence[float], label: str, width: float) -> str:
         if path:
             parts.append(f'<path class="{kind}" d="{path}"/>')
     parts.append(f'<line class="zero" x1="{left}" y1="{zero:.1f}" x2="{width}" y2="{zero:.1f}"/>')
+    said = counted(len(ordered), "query", "queries")  # losses are at the other end
+    parts.append(f'<text class="level-name" x="{left + 4}" y="{height - 13}">{said}</text>')
     return picture(width, height, parts, label)
 
 

@@ -30,7 +30,7 @@ def _dots(comparison: Comparison, measure: Measure) -> list[Dot]:
 def means_plot(comparison: Comparison, measure: Measure, width: float = plots.WIDTH) -> str:
     """Draw the mean of every run with its interval."""
     label = f"means by {comparison.labels[measure]} with intervals"
-    return plots.dots(_dots(comparison, measure), label, width=width)
+    return plots.dots(_dots(comparison, measure), label, width=width, said=f"{words.level(comparison)} intervals")
 
 
 def differences_plot(comparison: Comparison, measure: Measure, width: float = plots.WIDTH) -> str:
@@ -53,9 +53,7 @@ def win_tie_loss_bar(change: Change, width: float) -> str:
 
 
 def _means(comparison: Comparison) -> list[Panel]:
-    said = (
-        f"{words.level(comparison)} intervals, {comparison.counted(comparison.whole.queries, comparison.whole.units)}"
-    )
+    said = comparison.counted(comparison.whole.queries, comparison.whole.units)
     drawn = [(label, partial(means_plot, comparison, m)) for m, label in comparison.labels.items()]
     return [Panel(f"{label}, {said}", draw, label) for label, draw in drawn]
 
@@ -80,7 +78,8 @@ def _wins(comparison: Comparison) -> list[Panel]:
 
 
 def _cutoffs(comparison: Comparison) -> list[Panel]:
-    return cutoff_panels({m: _dots(comparison, m) for m in comparison.measures})
+    said = comparison.counted(comparison.whole.queries, comparison.whole.units)
+    return cutoff_panels({m: _dots(comparison, m) for m in comparison.measures}, said)
 
 
 _PANELS = dict(zip(PLOTS, (_means, _differences, _wins, _cutoffs), strict=True))
