@@ -371,7 +371,7 @@ def test_a_measure_as_json(tool):
     assert (found["name"], found["label"]) == ("GWAP", "Graded-Weight Average Precision")
     assert found["formula"].startswith(r"\frac{1}{N} \sum_{i \le k")
     assert found["formula"].endswith(r"\qquad w(g) = g / max\_rel")
-    assert list(found["params"]) == ["cutoff", "rel", "max_rel", "weights", "norm"]
+    assert list(found["params"]) == ["cutoff", "rel", "judged_only", "max_rel", "weights", "norm"]
     assert found["params"]["max_rel"] == {
         "type": "number",
         "required": False,

@@ -145,7 +145,7 @@ def test_definitions_name_the_gain():
 
 def test_the_formula_of_ndcg_is_that_of_its_default(tool):
     shown = tool("measures", "ndcg")[0]
-    assert r"\frac{g_i}{\log_2 (i + 1)}" in shown
+    assert "DCG = Σ[i ≤ k] gᵢ/log₂ (i + 1)" in shown
     assert "with dcg='exp-log2' it is 2^g - 1 (exponential)" in " ".join(shown.split())
 
 

@@ -47,18 +47,21 @@ def test_the_import_is_light():
 
 
 @pytest.mark.parametrize("options", [(), WORKERS])
-def test_the_lines_of_the_readme(run, pytester, options):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (source,) = re.findall(r"^```py\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+def test_the_lines_of_the_manual(run, pytester, options):
+    page = (ROOT / "docs" / "start" / "rag.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r'^```py title="test_search.py"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
+    (qrels,) = re.findall(r'^```text title="qrels.txt"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
     assert len([line for line in source.splitlines() if line.strip()]) <= 5
-    # q1 has 1 at rank 1, q2 at rank 2: nDCG (1 + 1/log2(3)) / 2 = 0.815, RR 3/4
+    # of q1 the relevant document is at rank 1, of q2 here at rank 2: nDCG (1 + 1/log2(3)) / 2 = 0.815, RR 3/4
+    source = source.replace('"q2": ["d9", "d3"]', '"q2": ["d3", "d9"]')
+    (pytester.path / "qrels.txt").write_text(qrels)
     result = run(source, "--strict-markers", "-W", "error", "--ranking-report", "report.json", *options)
     result.assert_outcomes(passed=1)
     report = json.loads((pytester.path / "report.json").read_text())
     (gate,) = report["gates"]
     assert (report["schema"], gate["test"], gate["verdict"]) == (
         1,
-        "test_the_lines_of_the_readme.py::test_search",
+        "test_the_lines_of_the_manual.py::test_search",
         "holds",
     )
     assert [check["value"] for check in gate["checks"]] == [pytest.approx((1 + 0.6309297535714575) / 2), 0.75]

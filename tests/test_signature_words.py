@@ -30,7 +30,7 @@ def said(*signatures):
 
 def test_every_condition_is_said():
     words = rows(signature("ListNDCG@5", queries="both", order="float64"))
-    assert "ideal: returned; cutoff: 5" in words["measure"]["means"]
+    assert "ideal: returned; discount: log2; cutoff: 5" in words["measure"]["means"]
     assert "64-bit" in words["order"]["means"]
     assert "in the qrels and in the run" in words["queries"]["means"]
     assert set(words) == set(Signature.parse(ONE)._fields)

@@ -84,8 +84,9 @@ def test_programs_get_ids_as_they_are(tool):
 def test_columns_stay_in_line(tool):
     _, out, _ = tool("eval", "qrels.txt", f"{RUN_NAME}.run", "-m", "P@1", "-q")
     lines = out.splitlines()
-    assert len({len(line) for line in lines[:3]}) == 1
-    assert lines[2].startswith(visible(ATTACK))
+    assert lines[0].endswith(" queries")
+    assert len({len(line) for line in lines[2:5]}) == 1
+    assert lines[4].startswith(visible(ATTACK))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
