@@ -51,25 +51,29 @@ class Session(ABC):
     def __init__(self, native: Any, errors: tuple[type[BaseException], ...]) -> None:  # noqa: ANN401  (the engine's)
         self.native = native
         self.errors = errors
-        self._files: list[str] = []
+        self._files: dict[str, list[str]] = {}
 
     def read(self, path: str) -> Any:  # noqa: ANN401  (a table of the engine)
         """Return a parquet file, folder or pattern as a table; what folders are named for (day=1/…) is a column."""
         found = dataset(path)
         if not found.is_address:
-            self._files = list(dict.fromkeys([*self._files, *found.files]))
+            self._files[path] = list(found.files)
         with self.errors_named(path):
             return self._read(found)
 
-    def _damaged(self) -> tuple[str, BaseException] | None:
-        """Return the first file that cannot be read to its end by itself, and what is raised over it."""
+    def _damaged(self, paths: tuple[str, ...]) -> tuple[str, BaseException] | None:
+        """Return the first file of these paths that cannot be read to its end by itself, and what is raised over it.
+
+        Where paths are called otherwise, all files of the session are looked at, the last ones first.
+        """
         import narwhals as nw  # noqa: PLC0415  (slow to import, for those who evaluate nothing here)
         from narwhals.exceptions import NarwhalsError  # noqa: PLC0415  (as above)
 
         from permed_measures.tables.engines import fetch  # noqa: PLC0415  (as above)
 
         known: tuple[type[BaseException], ...] = (*self.errors, NarwhalsError)
-        for file in self._files:
+        looked_at = [path for path in self._files if path in paths] or list(self._files)[::-1]
+        for file in dict.fromkeys(file for path in looked_at for file in self._files[path]):
             try:
                 fetch(nw.from_native(self._read(Dataset(file, [file], []))).lazy().select(nw.all().n_unique()))
             except known as error:  # noqa: PERF203  (each file may be the one)
@@ -106,7 +110,7 @@ class Session(ABC):
             if "Out of Memory" in cause:
                 msg = f"{self.name} does not have enough memory for {place}: {cause}; give it more with --memory-limit"
                 raise HostError(msg) from error
-            damaged = self._damaged()
+            damaged = self._damaged(paths)
             if damaged is not None:
                 place, cause = damaged[0], _cause(damaged[1])
             what = "it" if len(paths) == 1 or damaged is not None else "them"
