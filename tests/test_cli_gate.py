@@ -227,6 +227,17 @@ def test_init_writes_a_file_that_holds_and_says_what_can_be_decided(tool, builds
     assert (code, "6 checks, all hold" in out) == (0, True)
 
 
+def test_power_of_clusters_whose_spread_is_assumed(tool):
+    # 240 queries of 60 conversations, whose turns go together: 60 values of 0.2 or -0.2, and four of 1 or -1 (k = 2)
+    code, out, _ = tool("gate", *BASE[1:3], "P@1>=0.5", "--power", "--cluster", "conversation", "--format", "json")
+    found = json.loads(out)
+    (one,) = found["measures"]
+    error = ((60 * 0.2**2 + 4 * 1**2) / (64 * 63)) ** 0.5
+    assert (code, one["units"], one["smallest_margin"]) == (0, 60, pytest.approx((1.669 + 0.847) * error, abs=1e-3))
+    shown = {row["fails"] for row in found["chances"]}
+    assert any(0.05 < fails < 0.95 for fails in shown), shown
+
+
 @pytest.mark.usefixtures("builds")
 def test_power_shows_what_can_be_caught(tool):
     arguments = ("gate", "qrels.txt", "tenth.run", "--baseline", "good.run", "--max-drop", "Success@1=0.1", "--power")

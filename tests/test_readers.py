@@ -349,7 +349,7 @@ def test_a_list_becomes_falling_scores_and_it_is_said():
     content, notes = formatted({"q": ["b", "a"], "r": []}, "run", "trec")
     assert content == b"q Q0 b 1 2 permed\nq Q0 a 2 1 permed\n"
     assert notes == [
-        "the run has no scores: the first of n documents is written with score n, the last with 1",
+        "the order is the ranking: the first of n documents is written with score n, the last with 1",
         "left out, as this format has no line for a query without documents: 'r'",
     ]
     assert formatted({"q": ["b", "a"], "r": []}, "run", "json") == (b'{\n"q": ["b", "a"],\n"r": []\n}\n', [])

@@ -109,7 +109,7 @@ def formatted(groups: Mapping[str, Any], what: str, format: str) -> tuple[bytes,
         notes.append("the iteration of each judgement is left out: TREC files alone keep it")
     if what == "run":
         if module.ROWS and any(not isinstance(group, Mapping) for group in groups.values()):
-            notes.append("the run has no scores: the first of n documents is written with score n, the last with 1")
+            notes.append("the order is the ranking: the first of n documents is written with score n, the last with 1")
         if not module.ROWS and module.NAME == "jsonl" and any(isinstance(group, Mapping) for group in groups.values()):
             notes.append("in this format the order of the list is the ranking; scores are written, but not read back")
         groups = {query_id: _in_order(query_id, group, scored=module.ROWS) for query_id, group in groups.items()}

@@ -126,7 +126,10 @@ class Power(Result):
             for one in self.margins
         ]
         if any(one.assumed for one in self.margins):
-            said.append(f"no baseline differs: differences are taken to spread by {TYPICAL}, as those of nDCG often do")
+            said.append(
+                "no baseline, or one with the same rankings: differences are taken to spread by "
+                f"{TYPICAL}, as those of nDCG often do"
+            )
         return Document("", "", [Section("", [self.as_table(), Lines(said)])])
 
 
@@ -142,8 +145,9 @@ def power(found: Evaluated, rules: Rules, cluster: Groups | None) -> Power:
             by_query.values()
         )  # without a baseline, or with this very run, nothing is known of the spread
         if assumed:
-            spread = [TYPICAL if place % 2 else -TYPICAL for place in range(len(after))]
-            by_query = dict(zip(sorted(after), spread, strict=True))
+            unit_of = units or str  # the queries of a cluster go together
+            turns = {unit: place % 2 for place, unit in enumerate(sorted({unit_of(query) for query in after}))}
+            by_query = {query: TYPICAL if turns[unit_of(query)] else -TYPICAL for query in after}
         sample = inference.units(by_query, units)
         extra = [part for spread in found.repeats(measure).values() for part in spread.extra]
         margins.append(Margin(name, rules.margin(name), sample, assumed, rules.alpha, extra))
