@@ -10,7 +10,7 @@ from operator import contains, methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
-from permed_measures.errors import InputError
+from permed_measures.errors import InputError, ParamError
 from permed_measures.files.in_memory import checked_query_id, grouped, in_memory_rows
 from permed_measures.files.rows import (
     KEEP_ONE,
@@ -169,6 +169,9 @@ def as_run(source: Any, *, columns: Sequence[str] | None = None, duplicates: Dup
         from permed_measures.files import read_run  # noqa: PLC0415  (readers are for those who read files)
 
         return read_run(source, columns=columns, duplicates=duplicates)
+    if columns is not None and (isinstance(source, Mapping) or _is_ranx(source)):
+        msg = f"run_columns={columns!r} names columns of rows, and a dict has none: turn distances round yourself"
+        raise ParamError(msg)
     if isinstance(source, Mapping):
         plain = set(map(type, source)) <= {str} and "" not in source and set(map(type, source.values())) <= {dict}
         for query_id, returned in () if plain else source.items():

@@ -467,3 +467,6 @@ def test_a_dcg_that_is_not_normalised_and_the_discount_of_2002():
     assert "Järvelin and Kekäläinen 2002" in found.matches[0].used_by
     assert found.matches[0].measure is None  # no measure of ours computes it
     assert explain(qrels, run, value="53.6%", about="dcg@10").value == pytest.approx(0.536)
+    for about in (None, "ndcg@10"):  # above 1, and no percentage that anything gives
+        found = explain(qrels, run, value=f"{by_2002:.4f}", about=about)
+        assert (found.value, found.matches[0].convention.family) == (pytest.approx(by_2002, abs=1e-4), "dcg")

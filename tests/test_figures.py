@@ -12,12 +12,12 @@ from statistics import mean, stdev
 
 import pytest
 
-from permed_measures import compare, evaluate
+from permed_measures import compare, evaluate, gate
 from permed_measures.cli import main
 from permed_measures.errors import HostError, ParamError
 from permed_measures.evaluate.report import Evaluations, standing
 from permed_measures.render.document import Cell, Document, Section, Table, of_table
-from permed_measures.render.figure import Picture
+from permed_measures.render.figure import Picture, standalone
 from permed_measures.render.html import css
 from permed_measures.render.latex import latex, table_latex
 from permed_measures.render.layout import Layout
@@ -362,3 +362,48 @@ def test_an_interval_needs_no_numpy():
         "found.interval('GWAP@10')\nassert 'scipy' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_flat_names_of_any_language_are_kept_apart():
+    found = compare(QRELS, BEFORE, {"方法一": BEFORE, "a b": BEFORE, "a+b": BEFORE}, "RR P@5", baseline_name="基线")
+    flat = found.to_dict(flat=True)
+    assert {key.partition("/")[0] for key in flat} == {"基线", "方法一", "a_b", "a_b_4"}
+    assert {key.partition("/")[2] for key in flat if key.startswith("基线")} == {"RR", "P_at_5"}
+
+
+def test_flat_numbers_of_a_gate_are_named_by_what_is_asked():
+    good, bad = (gate(QRELS, BEFORE, ["RR >= 0", bound]).to_dict(flat=True) for bound in ("RR <= 1", "RR <= 0"))
+    assert "RR_ge_0/value" in good
+    assert {"RR_le_1/value", "RR_le_1/low"} <= good.keys()
+    assert {key.replace("le_0", "le_1") for key in bad} == good.keys()  # whatever the verdict
+
+
+def test_every_measure_is_drawn_and_nothing_is_no_figure():
+    found = evaluate(QRELS, BEFORE, "Utility P@5 NumRet")
+    svg = found.figure("means").svg
+    assert all(name in svg for name in ("Utility", "P@5", "NumRet"))
+    with pytest.raises(ParamError, match="nothing to draw"):
+        standalone([])
+
+
+def test_names_that_no_file_can_hold_are_written_out(tmp_path):
+    found = compare(QRELS, BEFORE, {"n\x01\udcff": BEFORE}, "RR")
+    path = tmp_path / "f.svg"
+    found.figure("means").save(path)
+    assert "n\\x01\\udcff" in path.read_text(encoding="utf-8")
+    assert [file.name for file in tmp_path.iterdir()] == ["f.svg"]
+    with pytest.raises(FileNotFoundError):
+        found.figure("means").save(tmp_path / "nowhere" / "f.svg")
+
+
+@pytest.mark.parametrize("alpha", [0, 2, -1, float("nan"), True])
+def test_levels_of_intervals(alpha):
+    with pytest.raises(ParamError, match="alpha"):
+        evaluate(QRELS, BEFORE, "RR").interval("RR", alpha=alpha)
+
+
+def test_a_mean_is_found_by_any_name_of_its_measure():
+    found = evaluate(QRELS, BEFORE, "mrr hit@5")
+    assert (found["mrr"], found["RR"], found["hit@5"]) == (found["RR"], found["recip_rank"], found["Success@5"])
+    with pytest.raises(KeyError):
+        found["P@5"]

@@ -638,3 +638,13 @@ def test_parquet_is_read_as_other_rows_are(tmp_path, capsys):
     assert "'-bm25' is not for tables" in capsys.readouterr().err
     assert main([*given, "topic,page,bm25", *engine, "--collapse", "^(.)"]) == 2
     assert "--collapse is for runs in memory" in capsys.readouterr().err
+
+
+def test_what_has_no_order_or_no_columns_is_refused():
+    with pytest.raises(InputError, match="a set has no order"):
+        score({"a", "b"}, ["a"], "RR")
+    for retrieved, relevant in (({1: 0.9, "1": 0.1}, ["1"]), (["1"], {1: 1, "1": 3})):
+        with pytest.raises(InputError, match="as a number and as text"):
+            score(retrieved, relevant, "RR")
+    with pytest.raises(ParamError, match="a dict has none"):
+        evaluate({"q": {"a": 1}}, {"q": {"a": 0.1, "b": 0.9}}, "P@1", run_columns=("q", "d", "-dist"))

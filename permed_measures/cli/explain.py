@@ -9,8 +9,8 @@ from permed_measures.render.result import Format
 
 
 @click.command(short_help="Say which convention produced a number, or how two numbers differ.")
-@click.argument("qrels", type=click.Path(dir_okay=False))
-@click.argument("run", required=False, type=click.Path(dir_okay=False))
+@click.argument("qrels", type=click.Path())
+@click.argument("run", required=False, type=click.Path())
 @click.option("--value", metavar="NUMBER", help="The value to explain, with the decimals it is printed with.")
 @click.option(
     "--about", metavar="NAME", help="What it is called: map@10, ndcg@10, recall@5, precision@5, mrr@10, hit@1."

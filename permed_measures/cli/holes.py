@@ -11,8 +11,8 @@ from permed_measures.ranking import Order
 
 
 @click.command(short_help="List unjudged documents for a judge, those that runs disagree on most first.")
-@click.argument("qrels", type=click.Path(dir_okay=False))
-@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]", type=click.Path(dir_okay=False))
+@click.argument("qrels", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]", type=click.Path())
 @click.option("--depth", type=click.IntRange(1), default=10, show_default=True, help="How deep to look.")
 @click.option("--most", type=click.IntRange(1), metavar="N", help="The first N only.")
 @_formats.texts_options

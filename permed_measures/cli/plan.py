@@ -13,9 +13,9 @@ from permed_measures.render.result import Format
 
 
 @click.command(short_help="How many queries a difference needs, and what these can show.")
-@click.argument("qrels", required=False, type=click.Path(dir_okay=False))
-@click.argument("baseline", required=False, type=click.Path(dir_okay=False))
-@click.argument("run", required=False, type=click.Path(dir_okay=False))
+@click.argument("qrels", required=False, type=click.Path())
+@click.argument("baseline", required=False, type=click.Path())
+@click.argument("run", required=False, type=click.Path())
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'.")
 @click.option("--profile", metavar="NAME|FILE.toml", help="A named set of measures.  [default: permed]")
 @click.option("--sd", type=float, metavar="X", help="The standard deviation of differences, instead of runs.")

@@ -12,7 +12,7 @@ from permed_measures.render.result import Format
 
 
 @click.command(short_help="Show one query: the documents of every run, and what they gave to the value.")
-@click.argument("qrels", type=click.Path(dir_okay=False))
+@click.argument("qrels", type=click.Path())
 @click.argument("given", nargs=-1, required=True, metavar="RUN [RUN …] ID")
 @_formats.measures_options
 @click.option("--depth", type=click.IntRange(1), default=10, show_default=True, help="So many documents of each run.")

@@ -22,8 +22,8 @@ from permed_measures.verification import DIFFERS, HOLDS, NOT_CONFIRMED, verify
 
 
 @click.command(short_help="Check our values against other implementations, on your data.")
-@click.argument("qrels", type=click.Path(dir_okay=False))
-@click.argument("run", type=click.Path(dir_okay=False))
+@click.argument("qrels", type=click.Path())
+@click.argument("run", type=click.Path())
 @measures_options
 @relevance_option
 @format_options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -19,7 +20,7 @@ from permed_measures.inference import Interval, mean_estimate, units
 from permed_measures.measures import parse
 from permed_measures.profiles import Profile
 from permed_measures.ranking import ORDERS, TIES, Order, Ties
-from permed_measures.render.result import Result, flat_name
+from permed_measures.render.result import Result, flat_names
 from permed_measures.signature import Conditions, Signature, ordered
 
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ class Evaluation(Result):
         for known in self.means:
             if measure in (known, str(known), self.labels[known]):
                 return known
+        with suppress(ParamError):  # by any name that is one of it, as evaluate() takes it
+            asked = parse(measure)
+            if asked in self.means:
+                return asked
         known_names = ", ".join(map(str, self.means))
         msg = f"{measure} was not evaluated; these were: {known_names}"
         raise KeyError(msg)
@@ -106,6 +111,8 @@ class Evaluation(Result):
         (0.7333, 1.0)
         """
         known = self._measure(measure)
+        if isinstance(alpha, bool) or not 0 < alpha < 1:
+            raise ParamError(f"alpha={alpha!r} is not allowed; give a number above 0 and below 1, such as 0.05")
         if known not in self.columns or not is_mean(known):
             why = "has no values by query here" if is_mean(known) else "is not a mean over queries"
             raise ParamError(f"{known} {why}, so it has no interval")
@@ -123,8 +130,9 @@ class Evaluation(Result):
     def flat(self) -> dict[str, float]:
         """Return the means, and where values by query are known, their intervals and numbers of queries."""
         found: dict[str, float] = {}
+        names = flat_names(self.labels.values())
         for measure, label in self.labels.items():
-            name = flat_name(label)
+            name = names[label]
             found[name] = self.means[measure]
             found[f"{name}_queries"] = self.num_queries(measure)
             ends = self.interval(measure) if measure in self.columns and is_mean(measure) else None

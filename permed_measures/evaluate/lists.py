@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -52,6 +54,9 @@ def score(
         if isinstance(ids, (str, bytes)) or not isinstance(ids, Collection):
             msg = f"{what}: a {type(ids).__name__}; give a list of ids, or a dict of ids with numbers"
             raise InputError(msg)
+    if isinstance(retrieved, AbstractSet):
+        msg = "retrieved: a set has no order; give a list of ids, best first, or a dict of ids with scores"
+        raise InputError(msg)
     returned, judged = _named(retrieved, "retrieved"), _named(relevant, "relevant")
     found = evaluate({_QUERY: judged}, {_QUERY: returned}, measures, min_relevance=min_relevance, duplicates=duplicates)
     return {found.labels[measure]: mean for measure, mean in found.means.items()}
@@ -59,7 +64,12 @@ def score(
 
 def _named(ids: Any, what: str) -> Any:  # noqa: ANN401  (a list of ids, or a dict)
     if isinstance(ids, Mapping):
-        return dict(zip(ids_of(list(ids), "id", what), ids.values(), strict=True))
+        names = ids_of(list(ids), "id", what)
+        again = next((name for name, number in Counter(names).items() if number > 1), None)
+        if again is not None:
+            msg = f"{what}: {again!r} is there as a number and as text; write every id in one way"
+            raise InputError(msg)
+        return dict(zip(names, ids.values(), strict=True))
     return ids_of(list(ids), "id", what)
 
 

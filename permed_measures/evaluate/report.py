@@ -105,11 +105,11 @@ class Evaluations(Result):
             msg = f"plot={plot!r} needs a baseline, which compare has; of evaluations there are 'means' and 'cutoffs'"
             raise ParamError(msg)
         labels, found, said = self.first.labels, self._dots(), f"{_INTERVAL}s"
-        if len(self.runs) > 1:
+        if len(self.runs) > 1 or not all(map(is_share, labels)):
             drawn = {label: partial(plots.dots, found[m], label, said=said) for m, label in labels.items()}
             return [Panel(f"{label}, {self.counted}", draw, label) for label, draw in drawn.items()]
-        rows = [dot._replace(name=labels[m]) for m, (dot,) in found.items() if is_share(m) or len(labels) == 1]
-        return [Panel(self.counted, partial(plots.dots, rows, "means", cycle=1, said=said))] if rows else []
+        rows = [dot._replace(name=labels[m]) for m, (dot,) in found.items()]
+        return [Panel(self.counted, partial(plots.dots, rows, "means", cycle=1, said=said))]
 
     def _dots(self) -> dict[Measure, list[Dot]]:
         return {

@@ -127,6 +127,10 @@ class Search:
             families = [family for family in FAMILIES.values() if not family.by_recall and not family.unbounded]
             abouts = [(family.name, at) for at in _USUAL for family in families if family.takes(at)]
         matches, nearest = self.found(abouts, target, places)
+        if not matches and notes and not str(value).strip().endswith("%"):  # above 1, so it may be no share at all
+            gains: list[About] = [("dcg", cutoff) for name, cutoff in abouts if name == "ndcg"]
+            if gains and self.found(gains, *as_target(value, decimals, unbounded=True)[:2])[0]:
+                return self.searched(value, gains, decimals)
         return self.explanation(
             abouts,
             [match.convention for match in matches[:1]],

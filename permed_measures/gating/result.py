@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from permed_measures.gating.checks import Check, Verdict
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
@@ -26,6 +26,8 @@ _RECORD = (
 @dataclass(frozen=True, repr=False)
 class Gate(Result):
     """What was checked. ``exit_code``: 0 it may pass, 1 a check fails, 3 it could not be told and should not pass."""
+
+    FLAT: ClassVar = ("what",)
 
     run: str
     checks: tuple[Check, ...]

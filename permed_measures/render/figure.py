@@ -9,7 +9,7 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
-from permed_measures.errors import ParamError, did_you_mean, require
+from permed_measures.errors import ParamError, did_you_mean, require, visible
 from permed_measures.render.html import css
 from permed_measures.render.svg import row_name
 
@@ -48,8 +48,14 @@ class Picture:
         return bytes(converter.svg_to_pdf(self.svg) if form == "pdf" else converter.svg_to_png(self.svg, ppi=_PPI))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as the suffix says: .svg, .pdf or .png."""
-        Path(path).write_bytes(self.content(path))
+        """Write it as the suffix says, .svg, .pdf or .png, whole or not at all."""
+        content, target = self.content(path), Path(path)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            part.write_bytes(content)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -78,6 +84,9 @@ def standalone(panels: Sequence[Panel], columns: int = 1) -> Picture:
     """Return one figure of all panels: below one another, or two in a row where both columns are used."""
     if columns not in _WIDTHS:
         raise ParamError(f"columns={columns!r} is not allowed; a figure is as wide as 1 or 2 columns of a paper")
+    if not panels:
+        msg = "this plot has nothing to draw: no measure of it has the numbers"
+        raise ParamError(msg)
     width = _WIDTHS[columns]
     beside = 2 if columns == len(_WIDTHS) and len(panels) > 1 else 1
     room = (width - _GAP * (beside - 1)) // beside
@@ -96,7 +105,8 @@ def standalone(panels: Sequence[Panel], columns: int = 1) -> Picture:
     size = f'width="{width * 0.75:g}pt" height="{height * 0.75:g}pt" viewBox="0 0 {width} {height:g}"'
     head = f'<svg class="{_CLASS}" xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{said}">'
     paper = f'<rect width="{width}" height="{height:g}" fill="#ffffff"/>'
-    return Picture(f"{head}<style>{_plain_style()}</style>{paper}{''.join(parts)}</svg>\n")
+    whole = f"{head}<style>{_plain_style()}</style>{paper}{''.join(parts)}</svg>\n"
+    return Picture("\n".join(map(visible, whole.split("\n"))))
 
 
 def _height(svg: str) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from permed_measures.errors import ParamError, did_you_mean, require
 
@@ -44,12 +44,27 @@ def _one_type(column: list[str | float | None]) -> list[str | float | None]:
 
 
 def flat_name(name: str) -> str:
-    """Return a name that every tracker of experiments takes.
+    """Return a name that every tracker of experiments takes; letters of any language are.
 
-    >>> flat_name("NDCG@10"), flat_name("nDCG(dcg='exp-log2')@10")
-    ('NDCG_at_10', 'nDCG_dcg_exp-log2_at_10')
+    >>> flat_name("NDCG@10"), flat_name("nDCG(dcg='exp-log2')@10"), flat_name("P@5 >= 0.8"), flat_name("方法")
+    ('NDCG_at_10', 'nDCG_dcg_exp-log2_at_10', 'P_at_5_ge_0.8', '方法')
     """
-    return re.sub(r"[^\w.-]+", "_", name.replace("@", "_at_"), flags=re.ASCII).replace("__at_", "_at_").strip("_")
+    for sign, word in (("@", "_at_"), (">=", "_ge_"), ("<=", "_le_"), ("==", "_eq_"), (">", "_gt_"), ("<", "_lt_")):
+        name = name.replace(sign, word)
+    return re.sub(r"_{2,}", "_", re.sub(r"[^\w.-]+", "_", name)).strip("_")
+
+
+def flat_names(names: Iterable[str]) -> dict[str, str]:
+    """Return a name for trackers of each; those that would be alike, or nothing, are numbered.
+
+    >>> flat_names(["a b", "a+b", "+"])
+    {'a b': 'a_b', 'a+b': 'a_b_2', '+': '_3'}
+    """
+    found: dict[str, str] = {}
+    for place, name in enumerate(names, 1):
+        short = flat_name(name)
+        found[name] = f"{short}_{place}" if not short or short in found.values() else short
+    return found
 
 
 class Result(ABC):
@@ -87,16 +102,24 @@ class Result(ABC):
 
         return standalone(chosen(self.panels(plot), measure, run), columns)
 
+    FLAT: ClassVar[tuple[str, ...]] = ()
+    """The columns of :meth:`as_table` that name a row for trackers; when not given, all that have texts."""
+
     def flat(self) -> dict[str, float]:
         """Return the numbers of :meth:`as_table` by the texts of their row, and their column."""
         found: dict[str, float] = {}
-        for record in self.as_table().records():
-            start = [flat_name(value) for value in record.values() if isinstance(value, str) and value]
-            found |= {
-                "/".join([*start, flat_name(head)]): value
-                for head, value in record.items()
-                if isinstance(value, (int, float)) and not isinstance(value, bool)
-            }
+        records = self.as_table().records()
+        texts = [
+            [value for head, value in row.items() if isinstance(value, str) and value and head in (self.FLAT or row)]
+            for row in records
+        ]
+        short = flat_names(dict.fromkeys(text for row in texts for text in row))
+        for number, (record, row) in enumerate(zip(records, texts, strict=True), 1):
+            start = "/".join(short[text] for text in row)
+            for head, value in record.items():
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    name = f"{start}/{flat_name(head)}" if start else flat_name(head)
+                    found[f"{name}_{number}" if name in found else name] = value
         return found
 
     def to_dict(self, *, flat: bool = False) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from itertools import combinations
 from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ir_measures import Measure
 
@@ -75,6 +75,8 @@ class Agreement(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class Experiment(Result):
     """What :func:`experiment` returns."""
+
+    FLAT: ClassVar = ("dataset", "group", "run", "name")
 
     name: str
     description: str

@@ -12,7 +12,7 @@ from permed_measures.comparison.all_pairs import Pairs
 from permed_measures.comparison.report import words
 from permed_measures.measures.definitions import definition
 from permed_measures.render.document import Table
-from permed_measures.render.result import flat_name
+from permed_measures.render.result import flat_names
 
 _INSIDE = ("estimate", "shown")
 """What a change holds for others to compute with; its interval says it to readers."""
@@ -93,8 +93,9 @@ def _pairs_line(comparison: Comparison, table: Part, run: str, measure: Measure)
 def flat(comparison: Comparison) -> dict[str, float]:
     """Return the means by run and measure, and the change, its interval and p-value."""
     found: dict[str, float | None] = {}
+    runs, measures = flat_names(comparison.names), flat_names(comparison.labels.values())
     for (run, measure), mean in comparison.whole.means.items():
-        name = f"{flat_name(run)}/{flat_name(comparison.labels[measure])}"
+        name = f"{runs[run]}/{measures[comparison.labels[measure]]}"
         found[name] = mean.value
         change = comparison.whole.changes.get((run, measure))
         if change is not None:
