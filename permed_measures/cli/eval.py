@@ -180,10 +180,10 @@ def _report(  # noqa: PLR0913  (all by name, but what was found)
     describe: str | None,
     shown: tuple[bool, bool, bool, str | None],
 ) -> None:
-    if save is not None:
-        save_all(save, found)
     evaluations = Evaluations(found, _formats.descriptions_of(describe, list(found)), *shown)
     _formats.show(evaluations, form, output)
+    if save is not None:  # last: what cannot be shown leaves no file
+        save_all(save, found)
     for note in _notes(evaluations):
         print_note(f"note: {note}")
 
