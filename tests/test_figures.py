@@ -150,6 +150,8 @@ def test_files_of_figures(comparison, tmp_path):
     picture.save(tmp_path / "f.pdf")
     picture.save(tmp_path / "f.png")
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
+    wide = re.search(rb"/MediaBox \[0 0 (\d+)", (tmp_path / "f.pdf").read_bytes())
+    assert int(wide[1]) == 240  # points, a column of a paper
     data = (tmp_path / "f.png").read_bytes()
     assert data.startswith(b"\x89PNG")
     assert int.from_bytes(data[16:20], "big") == pytest.approx(240 / 72 * 300, abs=2)  # 300 dots an inch

@@ -45,7 +45,8 @@ class Picture:
         if form == "svg":
             return self.svg.encode()
         converter = require("vl_convert", extra="figures")
-        return bytes(converter.svg_to_pdf(self.svg) if form == "pdf" else converter.svg_to_png(self.svg, ppi=_PPI))
+        in_points = re.sub(r'(width|height)="([\d.]+)pt"', r'\1="\2"', self.svg, count=2)  # its pixels are points
+        return bytes(converter.svg_to_pdf(in_points) if form == "pdf" else converter.svg_to_png(in_points, ppi=_PPI))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it as the suffix says, .svg, .pdf or .png, whole or not at all."""
