@@ -15,6 +15,7 @@ from permed_measures.comparison.tops import tops
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import evaluate
 from permed_measures.evaluate.groups import grouped, read_pairs
+from permed_measures.ranking import Ranking
 
 pytest.importorskip("scipy", reason="the paired t-test needs it")
 approx = pytest.approx
@@ -328,3 +329,14 @@ def test_a_measure_by_name_keys_the_tables():
     result = compare(QRELS, BEFORE, {"r": AFTER}, "ndcg_cut_10")
     assert result.measures == (nDCG @ 10,)
     assert set(result.difference("r", nDCG @ 10)) == set(QRELS)
+
+
+def test_the_first_documents_of_large_files_are_packed_and_the_same():
+    rankings = {
+        "q": Ranking([(1, 1)], judged=[1], num_ret=3, top=b"a b c"),
+        "r": Ranking([], judged=[], num_ret=0, top=()),
+        "s": Ranking([], judged=[], num_ret=1, top=["one id"]),
+    }
+    assert tops(rankings, ["q", "r", "s", "t"], 2) == {"q": ["a", "b"], "r": [], "s": ["one id"]}
+    strange = {**rankings, "s": Ranking([], judged=[], num_ret=2, top=["x\0y", "z"])}
+    assert tops(strange, ["q", "s"], 5) == {"q": ["a", "b", "c"], "s": ["x\0y", "z"]}
