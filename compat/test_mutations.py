@@ -8,7 +8,6 @@ import pytest
 
 from compat.mutations import MUTATIONS, run_all
 
-
 UNSEEN = {
     "gwap: > for >=",
     "gwap: the weight forgotten",
@@ -37,7 +36,7 @@ UNSEEN = {
     "tables: depth in DuckDB",
     "tables: order in DuckDB",
 }
-"""Faults of single kernels, where evaluate() now computes over columns, and of code that is written twice: to be rewritten."""
+"""Faults of kernels, where evaluate() computes over columns now, and of code that occurs twice: to be rewritten."""
 
 
 @pytest.fixture(scope="module")
