@@ -113,12 +113,9 @@ def test_what_only_the_site_has_is_made_by_its_build():
 
 def test_a_file_is_named_where_everybody_sees_it():
     """GitHub shows no title of a fence; docs/rag.md names the framework that a recipe needs by one."""
-    titled = [
-        path.name
-        for path in OF_THE_REPOSITORY
-        if re.search(r"^```\w+ title=", path.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
-    assert titled == ["rag.md"]
+    titled = {path.name for path in OF_THE_REPOSITORY if "\n```python title=" in path.read_text(encoding="utf-8")}
+    assert titled == {"rag.md"}
+    assert not any(re.search(r"\n```(?!python)\w+ title=", text) for text in TEXTS.values())
 
 
 TRANSLATED = {

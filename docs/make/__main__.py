@@ -107,12 +107,13 @@ def draw() -> None:
             continue
         missing = [name for name in examples.needs(text) if find_spec(name) is None]
         with tempfile.TemporaryDirectory() as folder:
-            wrong, _ = ([f"needs {' '.join(missing)}"], "") if missing else examples.run(text, Path(folder))
+            if not missing:
+                examples.run(text, Path(folder))
             for made, kept in examples.pictures(text, page, Path(folder)):
                 if made.exists():
                     shutil.copy(made, SOURCE / "docs" / kept.relative_to(DOCS))
-        if wrong:
-            print(f"{page}: its pictures are taken as they are: {wrong[0]}")
+                else:
+                    print(f"{kept.relative_to(ROOT)} is taken as it is: {' '.join(missing) or 'an example'} is missing")
 
 
 def write_pages() -> None:
