@@ -113,6 +113,12 @@ class Plan:
         cutoffs += [deepest(measure) for measure in self.by_delegate.values()]
         return max((cutoff for cutoff in cutoffs if cutoff is not None), default=None)
 
+    @property
+    def looked_at(self) -> int:
+        """How many of the first ranks are looked at: as deep as the deepest cut-off above 1, else ten."""
+        cutoff = self.deepest_cutoff or 1
+        return min(cutoff if cutoff > 1 else _KEPT, self.depth or cutoff if self.depth is not None else _DEEP)
+
     def check_grades(self, qrels: Qrels) -> None:
         """Raise InputError when a measure is not defined for a grade of the qrels."""
         for measure in self.by_kernel.values():
@@ -201,6 +207,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     duplicates: Duplicates = "error",
     qrels_columns: Sequence[str] | None = None,
     run_columns: Sequence[str] | None = None,
+    texts: TextsLike | None = None,
+    documents: TextsLike | None = None,
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -217,7 +225,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     ``duplicates`` says what a second row of one query and document means, as after a fusion: an ``'error'``, keep the
     ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
     document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
-    ``('qid', 'docno', '-distance')``, says that smaller is better.
+    ``('qid', 'docno', '-distance')``, says that smaller is better. ``texts`` of queries and ``documents``, {id: text} or
+    files, are behind the queries of the page: see :func:`~permed_measures.files.texts.texts_of`.
     Returns an Evaluation. Raises InputError for qrels or a run that cannot be evaluated, ParamError for a measure or
     option that is not known.
 
@@ -232,7 +241,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     judged = as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
     _check_grades(plan, judged, known_profile)
     check_ties(ties, plan.computed, judged)
-    returned = _returned(run, judged, plan, columns=run_columns, duplicates=duplicates)
+    shown = texts is not None or documents is not None
+    returned = _returned(run, judged, plan, shown * SHOWN, columns=run_columns, duplicates=duplicates)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
@@ -257,6 +267,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         order=order,
         ties=ties,
         conditions=plan.conditions(query_sets, [*map(len, by_measure.values())], lambda: digests(judged)),
+        unjudged=unjudged_shares(rankings, plan.looked_at),
+        behind=behind(judged, {RUN: tops(returned, judged, SHOWN, order)}, texts, documents, ties) if shown else None,
     )
 
 

@@ -36,7 +36,7 @@ def document(comparison: Comparison, *, brief: bool = False, signatures: bool = 
         sections.append(Section("What can be concluded", blocks))
         below = [*words.method(comparison), *words.p_imp_lines(comparison)]
         sections.append(Section("", [changes_table(comparison, below)]))
-        sections += [Section("", [table]) for table in unjudged_table(comparison)]
+        sections += [Section("", [table]) for table in unjudged_table(comparison.unjudged)]
     sections += [Section("", [table]) for table in [*pairs_tables(comparison), *groups_tables(comparison)]]
     sections.append(Section("", [Lines(comparison.notes, "note: ", flow=True)]))
     return Document("", "", sections)
@@ -137,25 +137,6 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
     interval = f"{words.level(comparison)} interval"
     heads = ["measure", "run", "change", "gain", interval, *p_heads, "win/tie/loss", "d", "detectable"]
     return Table(heads, rows, f"changes against {comparison.baseline}", left=2, below=below, name="changes-table")
-
-
-def unjudged_table(comparison: Comparison) -> list[Table]:
-    """Lay out the share of unjudged documents by rank and run; nothing where all are judged."""
-    known = {name: shares for name, shares in comparison.unjudged.items() if any(shares)}
-    if not known:
-        return []
-    depth = max(map(len, known.values()))
-    usual = range(1, depth) if depth <= _RANKS else (1, 5, 10, 20, 50, 100, 200, 500, 1000)
-    ends = [*(end for end in usual if end < depth), depth]
-    bands = [(low + 1, high) for low, high in pairwise([0, *ends])]
-    rows: list[list[Value]] = []
-    for name, shares in comparison.unjudged.items():
-        parts = [[share for share in shares[low - 1 : high] if share is not None] for low, high in bands]
-        means = [sum(part) / len(part) if part else None for part in parts]
-        rows.append([name, *(Cell(mean, NONE if mean is None else f"{mean:.1%}") for mean in means)])
-    heads = [str(high) if low == high else f"{low} to {high}" for low, high in bands]
-    below = ["of the lists that reach a rank; what is unjudged counts as not relevant, unless a measure says otherwise"]
-    return [Table(["run", *heads], rows, "unjudged documents by rank", left=1, below=below, name="unjudged-table")]
 
 
 def pairs_tables(comparison: Comparison) -> list[Table]:

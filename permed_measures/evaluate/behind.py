@@ -1,30 +1,14 @@
-"""What is behind each query of a comparison: its text, and the first documents of every run with theirs."""
+"""What is behind each query of a page: its text, and the first documents of every run with theirs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
-from permed_measures.comparison.tops import Tops
 from permed_measures.errors import ParamError
+from permed_measures.evaluate.tops import Tops
 from permed_measures.files.texts import TextsLike, texts_of
 from permed_measures.inputs import Qrels
-
-SHOWN = 10
-"""Documents of each run."""
-
-
-@dataclass(frozen=True)
-class Behind:
-    """Texts, and documents by rank; kept only where somebody asks for them, as queries can be private."""
-
-    tops: Mapping[str, Tops]
-    """The first documents of every query, by run."""
-    grades: Mapping[str, Mapping[str, float]]
-    """Of the judged ones among these; a negative grade is no judgement."""
-    queries: Mapping[str, str]
-    documents: Mapping[str, str]
-    notes: Sequence[str] = field(default_factory=list)
+from permed_measures.render.queries import SHOWN, Behind
 
 
 def behind(qrels: Qrels, tops: Mapping[str, Tops], texts: TextsLike | None, documents: TextsLike | None) -> Behind:
