@@ -61,7 +61,7 @@ def by_evaluate_together(measures: Sequence[Measure], qrels: Grid, run: Grid) ->
 
 def by_evaluate_plain(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
     """One call for all, with lists that only the plain definition of the order takes, and by kernels: without numpy."""
-    with mock.patch.object(import_module("permed_measures.evaluate"), "numpy_is_worth_it", lambda _: False):
+    with mock.patch.object(import_module("permed_measures.evaluate"), "numpy_is_worth_it", return_value=False):
         return evaluate(qrels, {q: MappingProxyType(scores) for q, scores in run.items()}, list(measures)).columns
 
 
