@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from permed_measures.errors import InputError, ParamError, check_choice
+from permed_measures.ranking import Grades, Ranking
 
 if TYPE_CHECKING:
     from permed_measures.files.source import Source
@@ -179,3 +181,14 @@ class Groups:
     def groups(self) -> dict[str, dict[str, Any]]:
         """All rows by query and document."""
         return self._groups or self._judgements.qrels()
+
+
+def ranked(
+    tops: Iterable[tuple[str, int, Sequence[str], Sequence[float]]], qrels: Mapping[str, Grades], depth: int
+) -> Iterator[tuple[str, Ranking]]:
+    """Rank the first documents of each query; of scores there is one more than asked: the last one may be tied."""
+    for query_id, num_ret, top, scores in tops:
+        grades = qrels.get(query_id, {})
+        places = [(place, grades[doc_id]) for place, doc_id in enumerate(top[:depth], 1) if doc_id in grades]
+        ascending = array("d", reversed(scores)) if len(set(array("f", scores))) != len(scores) else None
+        yield query_id, Ranking(places, judged=grades.values(), num_ret=num_ret, ascending=ascending, top=top[:depth])
