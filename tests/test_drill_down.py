@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from permed_measures import InputError, ParamError, compare, evaluate, read_qrels
-from permed_measures.cli import main
 from permed_measures.comparison.one_query import one_query
 from permed_measures.comparison.report.behind import MOST, embedded, safe_json
 from permed_measures.comparison.tops import holes, holes_table, unjudged_shares
@@ -26,7 +25,8 @@ TEXTS = {"q1": "one", "q2": "two", "q3": "three", "other": "…"}
 
 
 @pytest.fixture
-def shell(tmp_path, monkeypatch, capsys):
+def shell(tmp_path, monkeypatch, shell):
+    """Run the shell tool in a folder of small files."""
     monkeypatch.chdir(tmp_path)
     Path("qrels.txt").write_text("".join(f"{q} 0 {d} {g}\n" for q, of in QRELS.items() for d, g in of.items()))
     for name, run in (("old", OLD), ("new", NEW)):
@@ -35,14 +35,7 @@ def shell(tmp_path, monkeypatch, capsys):
     Path("queries.tsv").write_text("".join(f"{q}\t{text}\n" for q, text in TEXTS.items()))
     documents = [{"_id": d, "title": f"title {d}", "text": f"about {d}"} for d in "abcdwxyz"]
     Path("corpus.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
+    return shell
 
 
 @pytest.mark.parametrize(
