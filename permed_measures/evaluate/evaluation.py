@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from permed_measures.signature import Digest
 
 
-RUN = "run"
-"""What a run is called that has no name."""
-
-
 def aggregate(measure: Measure, values: Sequence[float]) -> float:
     """Return the mean over queries, or the sum where that is what the measure asks for (NumRet, NumQ, …)."""
     if is_mean(measure):
@@ -193,8 +189,8 @@ class Evaluation(Result):
         return replace(self._report().page(), title="Evaluation")
 
     def notebook(self) -> Document:
-        """Return the page without a title."""
-        return replace(self.page(), title="")
+        """Return the page without a title, and without the queries."""
+        return replace(self._report().notebook(), title="")
 
     def panels(self, plot: str) -> Sequence[Panel]:
         """Return the parts of 'means' (with intervals) or 'cutoffs' (a measure against k)."""
@@ -203,7 +199,7 @@ class Evaluation(Result):
     def _report(self) -> Evaluations:
         from permed_measures.evaluate.report import Evaluations  # noqa: PLC0415  (as above)
 
-        return Evaluations({RUN: self}, behind=self.behind)
+        return Evaluations({"run": self}, behind=self.behind)
 
     def saved(self, name: str = "run", repeat: int | None = None) -> SavedRun:
         """Return what a file of saved values holds of it."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import accumulate, pairwise
+from collections import Counter
+from collections.abc import Sequence
+from itertools import compress
 
-from permed_measures.ranking import Rankings
-from permed_measures.render.document import Cell, Table, Value
-from permed_measures.render.words import NONE
-
-_RANKS = 10
-"""As many columns for single ranks; where more are looked at, ranks are put together."""
-_USUAL = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
+from permed_measures.ranking import Rankings, numpy_is_worth_it
 
 Shares = Sequence[float | None]
 """The share of unjudged documents at each rank, from the first on; None where no list reaches it."""
@@ -27,38 +22,24 @@ def unjudged_shares(rankings: Rankings, cutoff: int) -> Shares:
     >>> unjudged_shares(Rankings.of(views, None), 3)
     [0.5, 0.5, None]
     """
-    columns = rankings.columns
-    if columns is not None:
-        import numpy as np  # noqa: PLC0415  (loaded, where there are columns)
+    if rankings.columns is not None:
+        returned, _, known, ranks, grades, _ = rankings.columns
+        if numpy_is_worth_it(len(grades)):
+            import numpy as np  # noqa: PLC0415  (small runs do without)
 
-        ends = np.bincount(np.minimum(columns.num_ret, cutoff)[columns.num_judged > 0], minlength=cutoff + 1).tolist()
-        seen = columns.ranks[(columns.ranks <= cutoff) & (columns.grades >= 0)]
-        judged = np.bincount(seen.astype(np.int64), minlength=cutoff + 1).tolist()
+            top = np.asarray(ranks)[(np.asarray(ranks) <= cutoff) & (np.asarray(grades) >= 0)]
+            judged = Counter(dict(enumerate(np.bincount(top.astype(np.int64)).tolist())))
+        else:
+            judged = Counter(
+                ranks if min(grades, default=0) >= 0 else [r for r, g in zip(ranks, grades, strict=True) if g >= 0]
+            )
+        ends = Counter(compress(returned, known))
     else:
-        ends, judged = [0] * (cutoff + 1), [0] * (cutoff + 1)
-        for view in rankings.views:
-            if view.judged:
-                ends[min(view.num_ret, cutoff)] += 1
-                for rank, grade in view.hits(cutoff):
-                    judged[rank] += grade >= 0
-    reach = [*accumulate(ends[:0:-1])][::-1]
-    return [1 - known / lists if lists else None for known, lists in zip(judged[1:], reach, strict=True)]
-
-
-def unjudged_table(runs: Mapping[str, Shares]) -> list[Table]:
-    """Lay out the shares by rank and run; nothing where all are judged."""
-    known = {name: shares for name, shares in runs.items() if any(shares)}
-    if not known:
-        return []
-    depth = max(map(len, known.values()))
-    usual = range(1, depth) if depth <= _RANKS else _USUAL
-    ends = [*(end for end in usual if end < depth), depth]
-    bands = [(low + 1, high) for low, high in pairwise([0, *ends])]
-    rows: list[list[Value]] = []
-    for name, shares in runs.items():
-        parts = [[share for share in shares[low - 1 : high] if share is not None] for low, high in bands]
-        means = [sum(part) / len(part) if part else None for part in parts]
-        rows.append([name, *(Cell(mean, NONE if mean is None else f"{mean:.1%}") for mean in means)])
-    heads = [str(high) if low == high else f"{low} to {high}" for low, high in bands]
-    below = ["of the lists that reach a rank; what is unjudged counts as not relevant, unless a measure says otherwise"]
-    return [Table(["run", *heads], rows, "unjudged documents by rank", left=1, below=below, name="unjudged-table")]
+        judged = Counter(rank for view in rankings.views for rank, grade in view.hits(cutoff) if grade >= 0)
+        ends = Counter(view.num_ret for view in rankings.views if view.judged)
+    reached = sum(ends.values())
+    shares: list[float | None] = []
+    for rank in range(1, cutoff + 1):
+        reached -= ends[rank - 1]
+        shares.append((reached - judged[rank]) / reached if reached else None)
+    return shares

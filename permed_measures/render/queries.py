@@ -17,6 +17,7 @@ MOST = 9_000_000
 """Bytes of values, texts and documents in a page; with all the rest, it stays below 10 MB."""
 _VALUES = 400_000
 """So many values are in a page: those of 3,440 queries, ten runs and ten measures."""
+_AFTER = ("groups", "definitions", "conditions", "notes")
 _LENGTHS = (250, 160, 100, 60)
 """Characters of a document that are shown, the most that has room."""
 
@@ -48,7 +49,7 @@ class Queries:
     behind: Behind | None = None
 
     def into(self, document: Document, before: Sequence[Block] = ()) -> Document:
-        """Return the page with a section of all queries at the place of the empty one that is named 'queries'."""
+        """Return the page with a section of all queries, before the groups, definitions, conditions or notes."""
         kept = self.worst[: max(1, _VALUES // (len(self.names) * len(self.values)))]
         columns = [[[_rounded(column.get(q)) for q in kept] for column in of] for of in self.values.values()]
         content: dict[str, Any] = {
@@ -67,9 +68,10 @@ class Queries:
         if len(kept) < len(self.worst):
             said.append(f"the worst {len(kept):,} of {len(self.worst):,} queries: with all, the page is too large")
         section = Section("Query by query", [*before, self._table(), Lines(said)], "queries")
+        place = next((n for n, known in enumerate(document.sections) if known.name in _AFTER), len(document.sections))
         return replace(
             document,
-            sections=[section if known.name == "queries" else known for known in document.sections],
+            sections=[*document.sections[:place], section, *document.sections[place:]],
             style=document.style + resource("queries.css"),
             scripts=[*document.scripts, f"\n{resource('queries.js')}"],
             texts={**document.texts, "values": safe_json(content)},

@@ -16,7 +16,7 @@ from permed_measures.comparison.report.tables import (
     sentences,
     verdicts,
 )
-from permed_measures.evaluate.unjudged import unjudged_table
+from permed_measures.evaluate.report import unjudged_table
 from permed_measures.render.document import Block, Document, Figure, Html, Lines, Section
 from permed_measures.render.html import figures
 from permed_measures.render.queries import Queries
@@ -35,7 +35,6 @@ def page(comparison: Comparison) -> Document:
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
         Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method)], "changes"),
         *(Section(table.title, [table]) for table in pairs_tables(comparison)),
-        Section("", [], "queries"),
     ]
     if comparison.groups:
         sections.append(Section(f"By {comparison.grouped_by}", groups_tables(comparison), "groups"))

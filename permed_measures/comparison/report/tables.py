@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from ir_measures import Measure
 
 from permed_measures.comparison import Comparison
 from permed_measures.comparison import Table as Part
 from permed_measures.comparison.report import words
-from permed_measures.evaluate.report import standing
+from permed_measures.evaluate.report import standing, unjudged_table
 from permed_measures.evaluate.spans import is_share
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
-from permed_measures.render.words import NONE, counted, p_value, percent, signed
+from permed_measures.render.words import counted, p_value, percent, signed
 
 _ALL_SENTENCES = 6
 """Up to so many comparisons each has its sentence; above that each run has one."""
-_RANKS = 10
-"""Up to so many ranks each has its column; above that they are in bands."""
 _MANY_GROUPS = 40
 _SHOWN_GROUPS = 10
 _LETTERED = 3
