@@ -111,18 +111,16 @@ class Arms:
         if not ran and run is not None:
             judged, returned = Queries.of(self._qrels), Queries.of(run)
             never = NEVER_MEET if self._qrels.keys().isdisjoint(run) else "no document is returned for any judged query"
-            msg = (
+            raise InputError(
                 f"{never}, so there is nothing to compare: the qrels hold {judged.counted}{judged.named}, the run "
                 f"{returned.counted}{returned.named}; did it run, and are the query ids written alike?"
             )
-            raise InputError(msg)
         if self._ran.isdisjoint(ran):
             here, there = Queries.of(ran), Queries.of(self._ran)
-            msg = (
+            raise InputError(
                 f"it shares no query with the baseline, so there is nothing to compare: {here.counted}{here.named} "
                 f"here, {there.counted}{there.named} there"
             )
-            raise InputError(msg)
 
     @property
     def notes(self) -> list[str]:
