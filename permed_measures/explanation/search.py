@@ -62,11 +62,9 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     ('GWAP@10', 'average precision at 10, a relevant document counts grade/2, divided by all judged relevant documents')
     """
     if (a is None) != (b is None):
-        msg = "give both a and b: a walk has two ends"
-        raise ParamError(msg)
+        raise ParamError("give both a and b: a walk has two ends")
     if a is not None and value is not None:
-        msg = "give either a value, or a and b"
-        raise ParamError(msg)
+        raise ParamError("give either a value, or a and b")
     search = Search(JudgedRun(qrels, run, None))
     abouts = [parse_about(word) for word in (about.split() if isinstance(about, str) else about or ())]
     if a is not None and b is not None:
@@ -74,8 +72,7 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     if value is not None:
         return search.searched(value, abouts, decimals)
     if not abouts:
-        msg = f"say what it is about, such as about='map@10'; families: {', '.join(FAMILIES)}"
-        raise ParamError(msg)
+        raise ParamError(f"say what it is about, such as about='map@10'; families: {', '.join(FAMILIES)}")
     return search.explanation(abouts, ())
 
 

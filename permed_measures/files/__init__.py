@@ -126,6 +126,5 @@ def _in_order(query_id: str, group: Any, *, scored: bool) -> Any:  # noqa: ANN40
     if not scored:
         return group
     if len(group) > _MOST_RANKS:
-        msg = f"query {query_id!r}: {len(group):,} documents cannot be told apart by 32-bit scores"
-        raise InputError(msg)
+        raise InputError(f"query {query_id!r}: {len(group):,} documents cannot be told apart by 32-bit scores")
     return {doc_id: len(group) - place for place, doc_id in enumerate(group)}

@@ -81,9 +81,8 @@ def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:  # noq
         for doc_id, value in group.items():
             for written in (query_id, doc_id):
                 if not written.strip() or any(char in written for char in "\t\n\r"):
-                    msg = (
+                    raise InputError(
                         f"the id {written!r} holds a tab or a line end, or only white space: BEIR files cannot hold it"
                     )
-                    raise InputError(msg)
             rows.append(f"{query_id}\t{doc_id}\t{value!r}")
     return ("\n".join(rows) + "\n").encode()

@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from permed_measures.errors import HostError, InputError, require
 from permed_measures.files import beir, csv_table, jsonl_rows, parquet
 from permed_measures.files.parquet import quoted_text
-from permed_measures.files.rows import is_smaller_better, pick
+from permed_measures.files.rows import is_smaller_better, pick, ranked
 from permed_measures.files.source import Excerpt, Source
-from permed_measures.ranking import Grades, Order, Ranking, ranked
+from permed_measures.ranking import Grades, Order, Ranking
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

@@ -66,8 +66,7 @@ def _keys(record: Any) -> tuple[str, ...]:  # noqa: ANN401  (checked here)
 def _subtopic(record: Mapping[str, Any]) -> str:
     name = subtopic_column(list(record), "qrels")
     if name is None:
-        msg = "no 'iteration' or 'subtopic', which the first line has"
-        raise ValueError(msg)
+        raise ValueError("no 'iteration' or 'subtopic', which the first line has")
     return as_id(record[name], name)
 
 

@@ -109,10 +109,9 @@ class Rules:
                 raise ParamError(f"{name}={margin!r} is not allowed; give a number >= 0, such as 0.01")
         largest = max((margin for margin in margins.values() if margin is not None), default=0)
         if self.hard_drop is not None and self.hard_drop < largest:
-            msg = (
+            raise ParamError(
                 f"hard_drop={self.hard_drop:g} is below max_drop={largest:g}: it is the drop that fails without a test"
             )
-            raise ParamError(msg)
         if not isinstance(self.alpha, float) or not 0 < self.alpha < 0.5:  # noqa: PLR2004  (a level, one-sided)
             raise ParamError(f"alpha={self.alpha!r} is not allowed; give a number above 0 and below 0.5, such as 0.05")
         if self.undecided not in (None, *UNDECIDED):
@@ -319,10 +318,5 @@ def anchor_check(check: Check, limit: float) -> Check:
     fails = (check.drop or 0.0) > limit + SAME
     why = f"accepted drops add up to more than {limit:g} below the best accepted state" if fails else ""
     return replace(
-        check,
-        kind="drop since anchor",
-        verdict="fails" if fails else "holds",
-        why=why,
-        p=None,
-        exit_code=int(fails),
+        check, kind="drop since anchor", verdict="fails" if fails else "holds", why=why, p=None, exit_code=int(fails)
     )

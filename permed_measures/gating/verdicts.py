@@ -128,12 +128,10 @@ class Job:
         """Decide the conditions by means that people's sample corrects; drops stay those of the judge's grades."""
         given = self.given
         if groups or given.human is None:
-            msg = "human: a sample of queries says nothing of each segment; leave segments out"
-            raise ParamError(msg)
+            raise ParamError("human: a sample of queries says nothing of each segment; leave segments out")
         (run, *more) = runs_of(given.run)
         if more:
-            msg = "human: the means of one run are corrected, and several are given; give one"
-            raise ParamError(msg)
+            raise ParamError("human: the means of one run are corrected, and several are given; give one")
         found = corrected(
             *(given.qrels, given.human, run),
             profile=self.asked.profile(given.known, given.min_relevance),
@@ -184,8 +182,7 @@ class Job:
             if rules.max_drop_since_anchor is not None and baseline is not None:
                 anchor = baseline.anchor.get(measure)
                 if anchor is None:
-                    msg = "max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote"
-                    raise InputError(msg)
+                    raise InputError("max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote")
                 one = replace(compared[0], before=anchor, cluster_of=units, depth_identical="")
                 check = anchor_check(one.check(rules.max_drop_since_anchor, rules), rules.max_drop_since_anchor)
                 since.append(replace(check, signature=signature))

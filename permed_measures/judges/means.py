@@ -15,15 +15,7 @@ from permed_measures.evaluate import Evaluation, evaluate, is_mean
 from permed_measures.evaluate.clusters import clusters
 from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import span_of
-from permed_measures.inference import (
-    DIFFERENCE,
-    Estimate,
-    Span,
-    Units,
-    difference_estimate,
-    mean_estimate,
-    units,
-)
+from permed_measures.inference import DIFFERENCE, Estimate, Span, Units, difference_estimate, mean_estimate, units
 from permed_measures.inference.student import t_quantile, t_tail
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.judges.pairs import Agreement, agreement
@@ -108,8 +100,7 @@ class Corrected(Result):
         for known, mean in self.means.items():
             if measure in (known, str(known), self.labels[known]):
                 return mean
-        msg = f"{measure} was not evaluated; these were: {', '.join(map(str, self.means))}"
-        raise KeyError(msg)
+        raise KeyError(f"{measure} was not evaluated; these were: {', '.join(map(str, self.means))}")
 
     def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -226,8 +217,7 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
 def _shared(judged: Qrels, by_people: Qrels) -> Qrels:
     shared = {query: grades for query, grades in by_people.items() if query in judged}
     if not shared:
-        msg = "no query was judged by both: are the query ids of people and judge written alike?"
-        raise InputError(msg)
+        raise InputError("no query was judged by both: are the query ids of people and judge written alike?")
     return shared
 
 

@@ -202,8 +202,7 @@ def agreement(  # noqa: PLR0913  (people, judges, and what to look at; the rest 
     (2, 1, 0.5)
     """
     if not judges:
-        msg = "nobody to compare people with: give the qrels of a judge"
-        raise ParamError(msg)
+        raise ParamError("nobody to compare people with: give the qrels of a judge")
     if not 0 < alpha < 1:
         raise ParamError(f"alpha={alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
     people = as_qrels(human)

@@ -126,8 +126,7 @@ def system_orders(  # noqa: PLR0913  (two kinds of judges, systems, and how to c
 ) -> SystemOrders:
     """Evaluate every run with every judge's grades, on the queries that people and the judge share."""
     if len(runs) < 2:  # noqa: PLR2004  (one system has no order)
-        msg = f"an order of systems needs two runs at least; there is {len(runs)}"
-        raise ParamError(msg)
+        raise ParamError(f"an order of systems needs two runs at least; there is {len(runs)}")
     orders, num_queries = {}, {}
     for judge, qrels in judges.items():
         shared = [query for query in people if query in qrels]

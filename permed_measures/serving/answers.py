@@ -165,8 +165,7 @@ def read_recorded(path: str | PathLike[str], query_ids: Sequence[str]) -> dict[s
             said = f"no {error}, which a call has" if isinstance(error, KeyError) else str(error)
             raise records.error(f"no call that bench-reranker --write-calls wrote: {said}", line) from None
     if not found:
-        msg = "no call in the file"
-        raise records.source.error(msg)
+        raise records.source.error("no call in the file")
     return found
 
 

@@ -126,8 +126,7 @@ class Phase:
 
     def __post_init__(self) -> None:
         if not self.values:
-            msg = "no inputs: nothing to call"
-            raise ParamError(msg)
+            raise ParamError("no inputs: nothing to call")
 
     def rounds(self, *, warmup: int, repeats: int, retries: int = 0) -> tuple[list[Call], list[Call], bool]:
         """Return the calls of the warm-up, those that count, and whether the rest was given up."""

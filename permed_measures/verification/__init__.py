@@ -260,12 +260,7 @@ def _compared(computation: Computation, ours: Mapping[str, float], data: tuple[G
     if not differing:
         return {**found, "verdict": AGREES, "reason": computation.tolerance_reason}
     worst = max(differing, key=lambda q: inf if isnan(differences[q]) else differences[q])
-    found |= {
-        "max_difference": differences[worst],
-        "query_id": worst,
-        "ours": ours[worst],
-        "theirs": theirs.get(worst),
-    }
+    found |= {"max_difference": differences[worst], "query_id": worst, "ours": ours[worst], "theirs": theirs.get(worst)}
     reason = _explanation(computation, ours, differing, data)
     return {**found, "verdict": EXPLAINED if reason else DIFFERS, "reason": reason or "no known reason"}
 

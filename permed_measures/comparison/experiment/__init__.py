@@ -141,12 +141,10 @@ class Experiment(Result):
         for path in sorted(Path(folder).glob("*.values")):
             comparison, about = load_comparison(path)
             if "experiment" not in about:
-                msg = "these values are of no experiment; take them out of the folder"
-                raise InputError(msg, path=path)
+                raise InputError("these values are of no experiment; take them out of the folder", path=path)
             found.append((about, comparison))
         if not found:
-            msg = "no values of an experiment (*.values) are in this folder"
-            raise InputError(msg, path=str(folder))
+            raise InputError("no values of an experiment (*.values) are in this folder", path=str(folder))
         found.sort(key=lambda pair: int(pair[0]["place"]))
         about = found[0][0]
         comparisons = {str(known["dataset"]): comparison for known, comparison in found}
@@ -238,8 +236,7 @@ def _evaluated(jobs: Sequence[Job]) -> Iterable[Evaluation]:
             found = pool.map(_evaluate, jobs)
         yield from found
     except BrokenExecutor as error:
-        msg = "a process that evaluated runs was ended from outside; was there too little memory?"
-        raise HostError(msg) from error
+        raise HostError("a process that evaluated runs was ended from outside; was there too little memory?") from error
     finally:
         pool.shutdown(cancel_futures=True)
 
