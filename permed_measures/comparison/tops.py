@@ -1,7 +1,5 @@
 """The first documents of every run: which are unjudged, which a judge should see first, and how ranks moved."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log2

@@ -1,7 +1,5 @@
 """What a page holds of the queries' texts and documents, made so small that it can be sent."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
