@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from permed_measures.comparison.significance import deciding_p
-from permed_measures.comparison.tops import Tops
+from permed_measures.evaluate.tops import Tops
 from permed_measures.inference import Interval, Units, mean_estimate
 from permed_measures.inputs import Qrels
 
