@@ -1,7 +1,5 @@
 """Unjudged documents among the first of every run: which a judge should see first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import log2
 from typing import Any, NamedTuple
