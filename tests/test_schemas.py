@@ -21,7 +21,8 @@ _SPEC.loader.exec_module(schemas)
 
 QRELS, OLD, NEW, OTHER = (f"one/{name}.jsonl" for name in ("qrels", "retrieved", "profile_query", "query_only"))
 SIGNATURE = "{}|order:float32|queries:qrels|n:2|judgements:3|digest:0123456789abcdef|version:1"
-BENCH = ("bench-reranker", "my_rerankers:by_words", "--queries", "queries.jsonl", "--candidates", "candidates.jsonl")
+BENCH = ("bench-reranker", "my_rerankers:by_words", "--queries", "queries.jsonl", "--candidates", "candidates.jsonl",
+         "--qrels", "q.txt", "--repeats", "3")  # fmt: skip
 PRICED = ("--usd-per-million-tokens", "0.1", "--queries-per-day", "1000")
 CASES = [
     ("eval", ("eval", QRELS, OLD, "-m", "P@1 nDCG@10")),
@@ -49,7 +50,22 @@ CASES = [
     ("serving", ("serving", "log.jsonl", *PRICED)),
     ("serving-by", ("serving", "log.jsonl", "--by", "hour")),
     ("serving-against", ("serving", "log.jsonl", "--against", "log.jsonl")),
-    ("bench-reranker", (*BENCH, "--qrels", "q.txt", "--repeats", "3", "--threads", "1,2")),
+    ("bench-reranker", (*BENCH, "--threads", "1,2", "--duration", "0.2")),
+    (
+        "bench-reranker",
+        (
+            *BENCH,
+            "--threads",
+            "1",
+            "--duration",
+            "0.2",
+            *PRICED,
+            "--revenue-per-query",
+            "0.1",
+            "--tokens-per-document",
+            "5",
+        ),
+    ),
     ("samples", ("samples", "samples.jsonl", "--weights", "0.6,0.4")),
     ("samples", ("samples", "samples.jsonl", "--train", "samples.jsonl", "--solver", "lbfgs")),
     ("measures", ("measures",)),
