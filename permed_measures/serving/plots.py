@@ -39,7 +39,8 @@ def histogram(name: str, latency: Latency, colour: int = 1) -> str:
             left, wide, tall = scale(low), scale(high) - scale(low), (_FLOOR - _TOP) * count / highest
             parts.append(
                 f'<rect class="bar {_colour(colour)}" x="{left + 0.5:.1f}" y="{_FLOOR - tall:.1f}" '
-                f'width="{wide - 1:.1f}" height="{tall:.1f}"><title>{low:.4g} to {high:.4g} ms: {count} calls</title></rect>'
+                f'width="{wide - 1:.1f}" height="{tall:.1f}">'
+                f"<title>{low:.4g} to {high:.4g} ms: {count} calls</title></rect>"
             )
     for row, (level, value) in enumerate((("P50", latency.p50_ms), ("P95", latency.p95_ms), ("P99", latency.p99_ms))):
         x, y = min(scale(value), _RIGHT), 10 + 12 * row
