@@ -1,7 +1,5 @@
 """What the values of runs, query by query, allow one to say: means, changes, intervals, tests, verdicts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

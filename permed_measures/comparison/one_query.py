@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir_measures import Measure
 
-from permed_measures.comparison.report.behind import cut
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, choose, evaluate
 from permed_measures.files.texts import TextsLike, texts_of
@@ -17,6 +16,7 @@ from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.queries import cut
 from permed_measures.render.result import Result
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class OneQuery(Result):
 
     def document(self) -> Document:
         """Return the list of every run; a column of a measure holds what it gains by each document."""
-        sections = [Section("", [Lines([self.text])])] if self.text else []
+        sections = []
         for run in self.runs:
             moved = [] if run is self.runs[0] else [f"in {self.runs[0].name}"]
             heads = [

@@ -1,7 +1,5 @@
 """Which convention produced a number: the question in its three forms, and the search."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """One check of a gate, and the rules by which it holds, fails, or is undecided."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """What a gate can and cannot catch with these queries: before it is trusted, and for writing a gate.toml."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From what a gate is given to checked conditions: everything evaluated once, paired by query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike

@@ -1,7 +1,5 @@
 """Means from a judge's grades, corrected by a random sample of queries that people judged too (prediction-powered)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Threads that make the calls they are handed, and a watch over calls that never end: the job ends in time."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """How an experiment is shown: over all data sets, set by set, and how alike the sets order the systems."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from permed_measures.comparison import Comparison

@@ -1,7 +1,5 @@
 """A comparison for programs: a table and a record, every number unrounded, None where there is none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ir_measures import Measure
