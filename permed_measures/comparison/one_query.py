@@ -84,7 +84,7 @@ class OneQuery(Result):
 
     def document(self) -> Document:
         """Return the list of every run; a column of a measure holds what it gains by each document."""
-        sections = [Section("", [Lines([self.text])])] if self.text else []
+        sections = []
         for run in self.runs:
             moved = [] if run is self.runs[0] else [f"in {self.runs[0].name}"]
             heads = [
