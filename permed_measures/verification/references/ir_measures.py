@@ -38,6 +38,7 @@ def _measure(name: str, params: Params) -> Any:  # noqa: ANN401  (a measure of i
     if theirs is None:
         return None
     given = {key: value for key, value in params.items() if value is not None}
+    given |= {key: float(given[key]) for key in ("beta", "p", "recall") if key in given}  # it takes no int for these
     if not isinstance(given.get("rel", 1), int):
         return None  # ir_measures has whole relevance levels only
     return theirs(**given)
