@@ -140,7 +140,7 @@ def test_a_query_of_negative_grades_does_not_crash_the_process() -> None:
 
 def test_a_reference_that_raises_is_told_not_passed_on() -> None:
     def fail(_qrels: Qrels, _run: Run) -> Values:
-        raise RuntimeError("no")  # noqa: EM101  (a stub)
+        raise RuntimeError("no")
 
     stub = _known_as("stub", Computation(fail, how="a stub"))
     result = verify(QRELS, RUN, "P@1", references=stub)
@@ -161,7 +161,7 @@ def test_a_reference_that_raises_while_a_difference_is_explained_has_failed_too(
 
 
 def _failing(_qrels: Qrels, _run: Run) -> Values:
-    raise RuntimeError("no")  # noqa: EM101  (a stub)
+    raise RuntimeError("no")
 
 
 @pytest.mark.parametrize(

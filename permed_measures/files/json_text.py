@@ -1,7 +1,5 @@
 """JSON, strictly: a key that occurs twice is an error; ids are strings or whole numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -44,11 +42,9 @@ def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
     try:
         return STRICT.decode(text)
     except json.JSONDecodeError as error:
-        msg = f"not JSON ({error.msg}, column {error.colno})"
-        raise JSONSyntaxError(msg, error.lineno) from None
+        raise JSONSyntaxError(f"not JSON ({error.msg}, column {error.colno})", error.lineno) from None
     except RecursionError:
-        msg = "JSON nested too deeply"
-        raise JSONSyntaxError(msg) from None
+        raise JSONSyntaxError("JSON nested too deeply") from None
     except RepeatedKeyError:
         raise
     except ValueError:  # Python reads no whole number that is longer
@@ -148,18 +144,15 @@ def as_id(value: Any, name: str) -> str:  # noqa: ANN401  (checked here)
     """Return an id as a string; ValueError where it is not one."""
     if isinstance(value, str):
         if not value:
-            msg = f"an empty {name}"
-            raise ValueError(msg)
+            raise ValueError(f"an empty {name}")
         try:
             value.encode()
         except UnicodeEncodeError:
-            msg = f"the {name} {value!r} holds half a character (a lone surrogate)"
-            raise ValueError(msg) from None
+            raise ValueError(f"the {name} {value!r} holds half a character (a lone surrogate)") from None
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    msg = f"the {name} {_short(value)} is a JSON {kind(value)}; ids are strings or whole numbers"
-    raise ValueError(msg)
+    raise ValueError(f"the {name} {_short(value)} is a JSON {kind(value)}; ids are strings or whole numbers")
 
 
 def as_grade(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked here)
@@ -167,8 +160,7 @@ def as_grade(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
     try:
         return canonical(value)
     except (ValueError, TypeError, OverflowError):
-        msg = f"document {doc_id!r}: the grade {_short(value)} is not a finite number"
-        raise ValueError(msg) from None
+        raise ValueError(f"document {doc_id!r}: the grade {_short(value)} is not a finite number") from None
 
 
 def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked here)
@@ -182,8 +174,7 @@ def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
         msg = f"document {doc_id!r}: the score {_short(value)} is too large: a score is below 1.8e308"
         raise ValueError(msg) from None
     if is_nan:
-        msg = f"document {doc_id!r}: the score is NaN; a ranking needs a number for every document"
-        raise ValueError(msg)
+        raise ValueError(f"document {doc_id!r}: the score is NaN; a ranking needs a number for every document")
     return value
 
 

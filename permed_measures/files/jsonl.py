@@ -1,7 +1,5 @@
 """PerMed's JSON Lines: one query a line, ``relevant_texts`` or ``ranked_results``; list order is the ranking."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -57,8 +55,7 @@ def _query(record: Any, what: str, keep: Callable[[Any, Any], Any] | None) -> tu
     key = next((key for key in keys if key in record), None)
     if _QUERY not in record or key is None:
         missing = repr(_QUERY) if _QUERY not in record else " nor ".join(map(repr, keys))
-        msg = f"no key {missing}; the line has {', '.join(map(repr, record)) or 'no keys'}"
-        raise ValueError(msg)
+        raise ValueError(f"no key {missing}; the line has {', '.join(map(repr, record)) or 'no keys'}")
     query_id, texts = as_id(record[_QUERY], _QUERY), record[key]
     if isinstance(texts, dict) and what == "qrels":
         return query_id, {as_id(text_id, _TEXT): as_grade(grade, text_id) for text_id, grade in texts.items()}
@@ -67,8 +64,7 @@ def _query(record: Any, what: str, keep: Callable[[Any, Any], Any] | None) -> tu
         raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
     text_ids = [as_id(text[_TEXT] if isinstance(text, dict) and _TEXT in text else text, _TEXT) for text in texts]
     if keep is None and len(set(text_ids)) != len(text_ids):
-        msg = f"text {first_repeated(text_ids)!r} occurs twice in {key!r}; {KEEP_ONE}"
-        raise ValueError(msg)
+        raise ValueError(f"text {first_repeated(text_ids)!r} occurs twice in {key!r}; {KEEP_ONE}")
     if what == "run":
         for text_id, text in zip(text_ids, texts, strict=True):
             if isinstance(text, dict) and text.get("score") is not None:
@@ -86,8 +82,7 @@ def _grade(text: Any, text_id: str) -> int | float:  # noqa: ANN401  (an id, or 
         return 1
     key = next((key for key in _GRADES if key in text), None)
     if key is None:
-        msg = f"text {text_id!r} has none of the keys {', '.join(map(repr, _GRADES))}"
-        raise ValueError(msg)
+        raise ValueError(f"text {text_id!r} has none of the keys {', '.join(map(repr, _GRADES))}")
     return as_grade(text[key], text_id)
 
 

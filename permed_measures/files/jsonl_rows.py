@@ -1,7 +1,5 @@
 """JSON Lines of one judgement or one scored document each: ``{"query_id", "doc_id", "relevance" | "score"}``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -66,8 +64,7 @@ def _keys(record: Any) -> tuple[str, ...]:  # noqa: ANN401  (checked here)
 def _subtopic(record: Mapping[str, Any]) -> str:
     name = subtopic_column(list(record), "qrels")
     if name is None:
-        msg = "no 'iteration' or 'subtopic', which the first line has"
-        raise ValueError(msg)
+        raise ValueError("no 'iteration' or 'subtopic', which the first line has")
     return as_id(record[name], name)
 
 

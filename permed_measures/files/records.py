@@ -1,7 +1,5 @@
 """One stream of records (place, fields) under JSON Lines, JSON texts, CSV and parquet, whatever their fields mean."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -54,8 +52,7 @@ class Records:
             except json.JSONDecodeError as error:
                 raise self.source.error(f"not JSON ({error.msg}, column {error.colno})", error.lineno) from None
             except RecursionError:
-                msg = "JSON nested too deeply"
-                raise self.source.error(msg, line_at(text, at)) from None
+                raise self.source.error("JSON nested too deeply", line_at(text, at)) from None
             except ValueError as error:  # a key that occurs twice, or Python's limit of digits
                 said = str(error) if isinstance(error, RepeatedKeyError) else "a number of more than 4,300 digits"
                 raise self.source.error(said, line_at(text, at)) from None

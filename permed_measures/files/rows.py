@@ -49,8 +49,7 @@ def names_of(columns: Sequence[Any], what: str, named: Sequence[str] | None = No
     if named is not None:
         if isinstance(named, str) or len(named) != 3 or not all(isinstance(name, str) and name for name in named):  # noqa: PLR2004  (query, document, number)
             number = VALUE_COLUMNS[what][0]
-            msg = f"{what} columns {named!r} are not allowed; give three names: query, document, {number}"
-            raise ParamError(msg)
+            raise ParamError(f"{what} columns {named!r} are not allowed; give three names: query, document, {number}")
         if named[2].startswith(SMALLER) and what == "qrels":
             msg = f"qrels column {named[2]!r}: a minus says that smaller is better, which no grade is; name the column"
             raise ParamError(msg)
@@ -87,8 +86,7 @@ def pick(
                 msg += f": say what they are with {what}_columns=('query', 'document', 'number') (--{what}-columns)"
             raise ValueError(msg)
         if list(columns).count(name) > 1:
-            msg = f"{name!r} occurs twice in the header"
-            raise ValueError(msg)
+            raise ValueError(f"{name!r} occurs twice in the header")
         picked.append(name)
     return picked[0], picked[1], picked[2]
 
@@ -150,11 +148,10 @@ def refuse_several(subtopics: Subtopics) -> None:
         if len(set(doc_ids)) < len(doc_ids):
             again = next(doc_id for doc_id in doc_ids if doc_ids.count(doc_id) > 1)
             of = ", ".join(repr(subtopic) for doc_id, subtopic in judged if doc_id == again)
-            msg = (
+            raise InputError(
                 f"query {query_id!r}, document {again!r} is judged for several subtopics (iterations {of}): that is "
                 "for measures such as alpha_nDCG and StRecall alone; for others keep one grade per document"
             )
-            raise InputError(msg)
 
 
 class Groups:

@@ -3,8 +3,6 @@
 TSV without a header (id, text), TSV and CSV with one, JSON Lines as of BEIR and Anserini, parquet; also .gz and .zst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from os import PathLike
 from typing import Any
@@ -53,11 +51,10 @@ def texts_of(source: TextsLike, wanted: Collection[str], what: str) -> dict[str,
     if wanted and not found:
         where = str(source) if isinstance(source, (str, PathLike)) else f"the texts of {what} ids"
         asked = ", ".join(map(repr, sorted(wanted)[:3]))
-        msg = (
+        raise InputError(
             f"{where}: none of the {len(wanted):,} {what} ids is there ({asked}); ids there are "
             f"{', '.join(map(repr, examples)) or 'none'}: is it the right file, and are ids written alike?"
         )
-        raise InputError(msg)
     return found
 
 

@@ -67,7 +67,7 @@ def _compare_bytes_behind_ibis(table: Any, columns: tuple[str, ...]) -> nw.LazyF
 def sql_view(parent: Any, query: str, schema: Any) -> Any:  # noqa: ANN401  (Ibis's)
     """Return an Ibis table that is written as this text: its own way asks a database for the types."""
     operations = require("ibis.expr.operations", extra="tables")
-    return operations.SQLStringView(parent=parent.op(), query=query, schema=schema).to_expr()
+    return operations.SQLStringView(parent.op(), query, schema).to_expr()
 
 
 def with_unknown_numbers(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
@@ -139,10 +139,7 @@ def _rank_in_duckdb(
         least = run.aggregate(f"{of}, list_min(max({SCORE}, {depth})) AS least", of).set_alias("best")
         within = " AND ".join([*(f"run.{key} = best.{key}" for key in keys), f"run.{SCORE} >= best.least"])
         run = run.set_alias("run").join(least, within).project(", ".join(f"run.{name}" for name in (*keys, DOC, SCORE)))
-    order = f"row_number() OVER (PARTITION BY {of} ORDER BY {SCORE} DESC, {DOC} DESC)"
-    ranked = run.project(f"{of}, {DOC}, {order} AS place")
-    if depth is not None:
-        ranked = ranked.filter(f"place <= {depth}")
+    ranked = _down_to(run.project(f"{of}, {DOC}, {_place(keys)}"), depth)
     return _lazy(ranked.project(f"{of}, {DOC}, place::DOUBLE AS {RANK}"))
 
 
@@ -151,11 +148,17 @@ def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame
 
     So Spark drops what is below the depth before rows are exchanged: WindowGroupLimit, down to a depth of 1,000.
     """
-    order = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {SCORE} DESC, {DOC} DESC)"
-    ranked = run.selectExpr(*keys, DOC, f"{order} AS place")
-    if depth is not None:
-        ranked = ranked.filter(f"place <= {depth}")
+    ranked = _down_to(run.selectExpr(*keys, DOC, _place(keys)), depth)
     return _lazy(ranked.selectExpr(*keys, DOC, f"CAST(place AS DOUBLE) AS {RANK}"))
+
+
+def _place(keys: list[str]) -> str:
+    """Write the place of a document in its list, in the SQL that DuckDB and Spark share."""
+    return f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {SCORE} DESC, {DOC} DESC) AS place"
+
+
+def _down_to(ranked: Any, depth: int | None) -> Any:  # noqa: ANN401  (a table of DuckDB or Spark)
+    return ranked if depth is None else ranked.filter(f"place <= {depth}")
 
 
 def _best_scores_fit(run: Any, depth: int, rows: int, queries: int) -> bool:  # noqa: ANN401  (DuckDB's)

@@ -1,7 +1,5 @@
 """Check our values against every installed reference, on the user's own data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from math import inf, isnan
@@ -260,12 +258,7 @@ def _compared(computation: Computation, ours: Mapping[str, float], data: tuple[G
     if not differing:
         return {**found, "verdict": AGREES, "reason": computation.tolerance_reason}
     worst = max(differing, key=lambda q: inf if isnan(differences[q]) else differences[q])
-    found |= {
-        "max_difference": differences[worst],
-        "query_id": worst,
-        "ours": ours[worst],
-        "theirs": theirs.get(worst),
-    }
+    found |= {"max_difference": differences[worst], "query_id": worst, "ours": ours[worst], "theirs": theirs.get(worst)}
     reason = _explanation(computation, ours, differing, data)
     return {**found, "verdict": EXPLAINED if reason else DIFFERS, "reason": reason or "no known reason"}
 

@@ -4,8 +4,6 @@ Where trec_eval lacks a measure of ours, it is asked for numbers from which the 
 precision at every rank and level, recall, or nDCG over fewer judgements.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -44,11 +42,10 @@ def own_evaluator() -> Any:  # noqa: ANN401  (pytrec_eval's class, untyped)
     for found in made_in_c.__subclasses__():
         if (found.__module__, found.__qualname__) == ("pytrec_eval", "RelevanceEvaluator"):
             return found
-    msg = (
+    raise RuntimeError(
         f"pytrec_eval.RelevanceEvaluator was replaced by {in_place!r}, and pytrec_eval's own class is gone; use "
         "permed_measures.install_pytrec_eval(), or import permed_measures.RelevanceEvaluator before you replace it"
     )
-    raise RuntimeError(msg)
 
 
 def _ask(qrels: Qrels, run: Run, names: Iterable[str], *, level: int = 1, judged_only: bool = False) -> _Answers:
