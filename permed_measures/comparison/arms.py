@@ -1,7 +1,5 @@
 """What a comparison keeps of each run: its values, its notes, and the pairs that P-imp counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 

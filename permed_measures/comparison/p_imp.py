@@ -1,7 +1,5 @@
 """P-imp, the pairwise improvement rate of reranking: the share of document pairs that it put right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

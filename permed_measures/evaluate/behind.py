@@ -1,7 +1,5 @@
 """What is behind each query of a page: its text, and the first documents of every run with theirs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from permed_measures.errors import ParamError

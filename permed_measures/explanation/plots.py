@@ -14,15 +14,10 @@ if TYPE_CHECKING:
     from permed_measures.explanation.result import Combination, Explanation
     from permed_measures.explanation.waterfall import Waterfall
 
-_WIDTH = 760
-_LEFT = 12
-_RIGHT = 84
+_WIDTH, _LEFT, _RIGHT = 760, 12, 84
 _NAME = 18
 """The height of a name, which has its own line: names are long, and their ends tell them apart."""
-_ROW = 24 + _NAME
-_TOP = 8
-_AXIS = 26
-_LONGEST = 110
+_ROW, _TOP, _AXIS, _LONGEST = 24 + _NAME, 8, 26, 110
 STYLE = """
 svg text.name { text-anchor: start; }
 svg text.value { text-anchor: start; }

@@ -1,12 +1,11 @@
 """What a gate asks: conditions, the measures behind their names, and serving figures. What is not known is an error."""
 
-from __future__ import annotations
-
 import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from sys import float_info
 from typing import Any
@@ -20,15 +19,10 @@ from permed_measures.files.source import Source
 from permed_measures.measures import parse
 from permed_measures.profiles import Entry, Profile
 
-
-def _equal(found: float, wanted: float) -> bool:
-    return math.isclose(found, wanted, rel_tol=0, abs_tol=1e-9)
-
-
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
-    "==": _equal,
+    "==": partial(math.isclose, rel_tol=0, abs_tol=1e-9),
     ">": operator.gt,
     "<": operator.lt,
 }

@@ -1,7 +1,5 @@
 """The page of a comparison: its tables, plots, conclusions, and a table of all queries."""
 
-from __future__ import annotations
-
 from html import escape
 
 from permed_measures.comparison import Change, Comparison

@@ -1,7 +1,5 @@
 """The tables of a comparison, and its report in every format but HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ir_measures import Measure
