@@ -149,7 +149,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     named = _named(runs, names)
     with ExitStack() as opening:
-        step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
+        shown = opening.enter_context(ExitStack())
+        step = shown.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
             session = opening.enter_context(opened(engine, **limits))
@@ -159,7 +160,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
             run = _formats.run_in(path, run_format)
             found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
-    report(found)
+        shown.close()
+        report(found)  # with the engine open: it has the digest of the judgements
 
 
 def _check_lists(*, lists: bool, others: Sequence[Any]) -> None:
