@@ -1,7 +1,5 @@
 """What the systems of a comparison are called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike

@@ -1,7 +1,5 @@
 """How many queries a difference needs, and what so many queries can show, before an experiment is run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A comparison as saved values: every run, or repeat, under its name, and how they were compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath

@@ -1,7 +1,5 @@
 """The systems of a comparison: each is a run, several runs of one system, or values that were saved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike

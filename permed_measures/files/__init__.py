@@ -4,8 +4,6 @@
 where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip, bzip2, xz or zstd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """BEIR's qrels: tab-separated ``query-id``, ``corpus-id``, ``score``, with that header. A run has the same columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Queries and candidates, what a reranker is given: JSON Lines, or what people hold in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike

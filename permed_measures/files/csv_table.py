@@ -1,7 +1,5 @@
 """CSV with a header that names query, document and grade or score; comma, tab, semicolon or bar between fields."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Rows as people hold them in memory: frames (pandas, polars, Arrow, Hugging Face, trectools), named tuples, dicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """JSON, strictly: a key that occurs twice is an error; ids are strings or whole numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """PerMed's JSON Lines: one query a line, ``relevant_texts`` or ``ranked_results``; list order is the ranking."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import partial

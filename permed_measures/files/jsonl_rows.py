@@ -1,7 +1,5 @@
 """JSON Lines of one judgement or one scored document each: ``{"query_id", "doc_id", "relevance" | "score"}``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Grades and scores as text files write them."""
 
-from __future__ import annotations
-
 import math
 
 from permed_measures.numbers import canonical

@@ -1,7 +1,5 @@
 """Output: files are written whole, or not at all; what is printed is printed as it is."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """One stream of records (place, fields) under JSON Lines, JSON texts, CSV and parquet, whatever their fields mean."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Relevance lists, grades by rank without documents: ``{query_id: [1, 0, 1]}`` as JSON, JSON Lines, CSV or parquet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 TSV without a header (id, text), TSV and CSV with one, JSON Lines as of BEIR and Anserini, parquet; also .gz and .zst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from os import PathLike
 from typing import Any

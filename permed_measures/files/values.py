@@ -14,8 +14,6 @@ A run that is one of several repeats of a system has its number beside the name:
 was lost or changed by hand is noticed: counts, means and digests must be those of the lines.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What a gate asks: conditions, the measures behind their names, and serving figures. What is not known is an error."""
 
-from __future__ import annotations
-
 import math
 import operator
 import re

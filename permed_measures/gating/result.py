@@ -1,7 +1,5 @@
 """What a gate found: its checks, its verdict and exit code, as people and programs read it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """gate.toml: what a gate checks, beside the code. Paths in it start from its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

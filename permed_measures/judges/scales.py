@@ -1,7 +1,5 @@
 """Grades of one scale said in another, by thresholds that the user states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite

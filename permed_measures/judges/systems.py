@@ -1,7 +1,5 @@
 """Whether judges order the same systems alike, and agree on who is better where a test decides."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations

@@ -4,8 +4,6 @@ An embedding is a function from text to a vector, given by the caller. No featur
 own cooperation feature returned 0.9 for ids that contain ``ground_truth``, which is the label.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

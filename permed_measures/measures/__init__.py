@@ -3,8 +3,6 @@
 A new measure is a new file beside this one: nothing else has to list it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """What a measure says of itself, in plain words."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -80,9 +80,14 @@ def fragment(document: Document) -> str:
     return f'<div class="permed-measures"><style>{style}</style>{head}{said}{inside}</div>'
 
 
+def resource(name: str) -> str:
+    """Return a file of this room."""
+    return (files("permed_measures.render") / name).read_text(encoding="utf-8")
+
+
 def css(name: str) -> str:
     """Return a style sheet of this room: page, content (of pages and notebooks), notebook."""
-    return (files("permed_measures.render") / f"{name}.css").read_text(encoding="utf-8")
+    return resource(f"{name}.css")
 
 
 def _hash(inline: str) -> str:

@@ -1,7 +1,5 @@
 """What rerankers answer: the ranking that an answer means; and their calls as a file, to be reported on again."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Latencies as inline SVG: a histogram, the share answered within a time, and percentiles over time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 

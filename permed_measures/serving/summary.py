@@ -1,7 +1,5 @@
 """Latency, throughput and cost of one system, as one flat set of numbers; and what its cost brings."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

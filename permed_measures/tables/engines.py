@@ -72,7 +72,7 @@ def _compare_bytes_behind_ibis(table: Any, columns: tuple[str, ...]) -> nw.LazyF
 def sql_view(parent: Any, query: str, schema: Any) -> Any:  # noqa: ANN401  (Ibis's)
     """Return an Ibis table that is written as this text: its own way asks a database for the types."""
     operations = require("ibis.expr.operations", extra="tables")
-    return operations.SQLStringView(parent=parent.op(), query=query, schema=schema).to_expr()
+    return operations.SQLStringView(parent.op(), query, schema).to_expr()
 
 
 def with_unknown_numbers(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:

@@ -1,7 +1,5 @@
 """Check our values against every installed reference, on the user's own data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from math import inf, isnan

@@ -1,7 +1,5 @@
 """The providers that ir_measures has itself: pytrec_eval, gdeval (a Perl script) and MS MARCO's script."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from copy import copy

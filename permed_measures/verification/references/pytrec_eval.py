@@ -4,8 +4,6 @@ Where trec_eval lacks a measure of ours, it is asked for numbers from which the 
 precision at every rank and level, recall, or nDCG over fewer judgements.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
