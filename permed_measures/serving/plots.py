@@ -83,7 +83,7 @@ def over_time(periods: Sequence[tuple[str, Latency]], percents: Sequence[int]) -
 
 def legend(names: Iterable[str]) -> str:
     """Name the curves."""
-    square = '<span><i class="{}">&#9632;</i> {}</span>'.format
+    square = '<span><span class="{}">&#9632;</span> {}</span>'.format
     return "".join(square(_colour(place), escape(name)) for place, name in enumerate(names, 1))
 
 
