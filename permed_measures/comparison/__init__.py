@@ -30,7 +30,7 @@ from permed_measures.comparison.engines import in_engine
 from permed_measures.comparison.names import check_descriptions, named, naming, run_name
 from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import System, Systems
-from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.errors import ParamError, check_whole, did_you_mean
 from permed_measures.evaluate.behind import behind
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.columns import all_ids
@@ -360,6 +360,5 @@ def check_options(
         raise ParamError(f"alpha={alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
     if margin is not None and not 0 < margin < float("inf"):
         raise ParamError(f"margin={margin!r} is not allowed; give a number > 0, such as 0.02")
-    cutoff = p_imp_cutoff
-    if cutoff is not None and (isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1):
-        raise ParamError(f"p_imp_cutoff={cutoff!r} is not allowed; give an int >= 1")
+    if p_imp_cutoff is not None:
+        check_whole("p_imp_cutoff", p_imp_cutoff)

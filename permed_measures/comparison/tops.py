@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import log2
 from typing import Any, NamedTuple
 
-from permed_measures.errors import ParamError
+from permed_measures.errors import check_whole
 from permed_measures.evaluate import read_for
 from permed_measures.evaluate.tops import tops
 from permed_measures.files.texts import TextsLike, texts_of
@@ -34,8 +34,7 @@ def holes(qrels: QrelsLike, runs: Mapping[str, RunLike], *, depth: int = 10, ord
     >>> [(hole.doc_id, hole.ranks, round(hole.apart, 4)) for hole in found]      # 1/log2(3) - 1/log2(4); 1 - 1
     [('y', {'one': 3, 'two': 2}, 0.1309), ('x', {'one': 1, 'two': 1}, 0.0)]
     """
-    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-        raise ParamError(f"depth={depth!r} is not allowed; give an int >= 1")
+    check_whole("depth", depth)
     judged = as_qrels(qrels, subtopics=True)
     asked: Any = {"measures": f"Unjudged@{depth}", "order": order, "keep": depth}
     ranks: dict[tuple[str, str], dict[str, int | None]] = {}
@@ -46,11 +45,7 @@ def holes(qrels: QrelsLike, runs: Mapping[str, RunLike], *, depth: int = 10, ord
                 if grades.get(doc_id, -1) < 0:
                     ranks.setdefault((query_id, doc_id), dict.fromkeys(runs))[name] = rank
     found = [Hole(query_id, doc_id, _apart(of), of) for (query_id, doc_id), of in ranks.items()]
-    return sorted(found, key=lambda hole: (-hole.apart, _best(hole), hole.query_id, hole.doc_id))
-
-
-def _best(hole: Hole) -> int:
-    return min(rank for rank in hole.ranks.values() if rank is not None)
+    return sorted(found, key=lambda hole: (-hole.apart, min(filter(None, hole.ranks.values())), *hole[:2]))
 
 
 def _apart(ranks: Mapping[str, Any]) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, check_whole
 from permed_measures.evaluate import Plan
 from permed_measures.evaluate.conventions import FAMILIES, About, Convention, base_of, parse_about, short
 from permed_measures.evaluate.conventions.names import convention_of, measure_of
@@ -92,8 +92,7 @@ def as_target(value: float | str, decimals: int | None, *, unbounded: bool = Fal
         raise ParamError(f"value={value!r} is not allowed; give a number from 0 to 1, or a percentage")
     written = 17 if "e" in digits.lower() else len(digits.partition(".")[2])
     places = written if decimals is None else decimals
-    if isinstance(places, bool) or not isinstance(places, int) or places < 0:
-        raise ParamError(f"decimals={decimals!r} is not allowed; give an int >= 0")
+    check_whole("decimals", places, 0)
     if text.endswith("%") or (number > 1 and not unbounded):
         return number / _PERCENT, places + 2, [f"{text} is read as a percentage: {number / _PERCENT:.{places + 2}f}"]
     return number, places, []

@@ -10,7 +10,7 @@ from ir_measures import Measure
 from permed_measures import inference
 from permed_measures.comparison import CORRECTIONS, Correction, run_name
 from permed_measures.comparison.systems import is_repeated
-from permed_measures.errors import InputError, ParamError
+from permed_measures.errors import InputError, ParamError, check_choice
 from permed_measures.evaluate import aggregate, is_mean
 from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
 from permed_measures.evaluate.groups import Groups, grouped
@@ -49,8 +49,7 @@ class Job:
 
     def done(self, tell: Callable[[str], None]) -> Gate:
         """Evaluate, check, and say what was found."""
-        if self.correction not in CORRECTIONS:
-            raise ParamError(f"correction={self.correction!r} is not allowed; give one of {', '.join(CORRECTIONS)}")
+        check_choice("correction", self.correction, CORRECTIONS)
         if stays_in_engine(self.given.qrels) and self.asked.entries:
             given, (segments, cluster) = self.given.in_engine(self.asked, self.segments, self.cluster)
             return replace(self, given=given, segments=segments, cluster=cluster).done(tell)

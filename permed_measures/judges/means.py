@@ -131,7 +131,8 @@ class Corrected(Result):
             three = ((mean.judge, False), (mean.people, bool(mean.why)), (mean.corrected, not mean.why))
             cells = [Cell(bounds.value, str(bounds), best=best) for bounds, best in three]
             cells.append(Cell(mean.correlation, number(mean.correlation, 2)))
-            rows.append([self.labels[measure], *cells, _gained(mean)])
+            quoted = f"people: {mean.why}" if mean.why else f"corrected: {mean.gain:.0%} narrower than people alone"
+            rows.append([self.labels[measure], *cells, quoted])
         heads = [what, "judge alone", "people alone", "corrected", "correlation", "quote"]
         brackets = f"In brackets: {1 - self.level:.0%} intervals."
         below = [f"{brackets} Correlation: of the judge's values with people's, query by query."]
@@ -147,12 +148,6 @@ class Corrected(Result):
         first, *rest = document.sections
         page = self.agreement.page()
         return Document(document.title, "", [first, plot, rest[0], *page.sections], style=page.style)
-
-
-def _gained(mean: CorrectedMean) -> str:
-    if mean.quote == "people":
-        return f"people: {mean.why}"
-    return f"corrected: {mean.gain:.0%} narrower than people alone"
 
 
 def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest by name)
@@ -197,7 +192,8 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
         if which is not None
     ]
     first = values[0][0]
-    _check_means(first.means)
+    if summed := [str(measure) for measure in first.means if not is_mean(measure)]:
+        raise ParamError(f"{', '.join(summed)}: only means can be corrected, and this is no mean over queries")
     means = {}
     for measure in first.means:
         from_judge, from_people = (
@@ -217,12 +213,6 @@ def _shared(judged: Qrels, by_people: Qrels) -> Qrels:
     if not shared:
         raise InputError("no query was judged by both: are the query ids of people and judge written alike?")
     return shared
-
-
-def _check_means(means: Mapping[Measure, float]) -> None:
-    summed = [str(measure) for measure in means if not is_mean(measure)]
-    if summed:
-        raise ParamError(f"{', '.join(summed)}: only means can be corrected, and this is no mean over queries")
 
 
 def _column(evaluations: Sequence[Evaluation], measure: Measure, judged: Qrels) -> dict[str, float]:

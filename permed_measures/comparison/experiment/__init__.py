@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from itertools import combinations
 from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ir_measures import Measure
@@ -308,7 +308,7 @@ def _macro(system: str, baseline: str, found: Found, alpha: float) -> Macro:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if len(known) == len(values) else None
+    return fmean(known) if len(known) == len(values) else None
 
 
 def _interval(estimates: Sequence[inference.Estimate | None], alpha: float) -> Interval | None:
