@@ -61,10 +61,10 @@ def test_a_picture_that_the_page_does_not_make_is_found(tmp_path):
         path.write_text(f'<svg><text x="{x}">P@1</text></svg>')
     page = "![A](pictures/a.svg)"
     assert list(examples.pictures(page, tmp_path / "page.md", made.parent)) == [(made, kept)]
-    assert examples.alike(made, kept)  # but for the last digit of a coordinate
-    made.write_text('<svg><text x="1.9">P@1</text></svg>')
-    assert not examples.alike(made, kept)
+    assert examples.alike(made, kept)  # how it looks may change
     made.write_text('<svg><text x="1.5">P@5</text></svg>')
+    assert not examples.alike(made, kept)
+    made.unlink()
     assert not examples.alike(made, kept)
 
 
