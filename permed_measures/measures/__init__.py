@@ -30,6 +30,7 @@ from permed_measures.measures.base import (
     declared,
     define,
 )
+from permed_measures.measures.declarations import condensed
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -238,7 +239,8 @@ def _other_parameters(word: str) -> str:
     known = host_names().get(re.split(r"[._](?=[\d.,=-]+$)", word)[0])
     if known is None:
         return ""
-    name, params = known[0].NAME, ", ".join(f"{param}=…" for param in known[0].SUPPORTED_PARAMS)
+    own_params = [param for param in known[0].SUPPORTED_PARAMS if param != "judged_only"]
+    name, params = known[0].NAME, ", ".join(f"{param}=…" for param in own_params)
     advice = f"these parameters are not read here; write {name}({params})" if params else f"{name} takes no parameters"
     return f"{word!r}: {advice}"
 
@@ -300,6 +302,8 @@ def checked(measure: Measure) -> Measure:
         return _with_all_needed(measure)
     for name, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS.get(name)
+        if name == "judged_only" and info is None:
+            return checked(_judged_only(measure))
         if info is None:
             msg = f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}"
             raise ParamError(msg)
@@ -313,6 +317,16 @@ def checked(measure: Measure) -> Measure:
     return _with_all_needed(measure)
 
 
+def _judged_only(measure: Measure) -> Measure:
+    """Return a measure of ir_measures' with ``judged_only``, which we compute; ParamError where it means nothing."""
+    known = DEFINED.get(measure.NAME, STANDARD.get(measure.NAME))
+    why = _JUDGED if measure.NAME == "Judged" else "" if known is None else known.NOT_CONDENSED
+    if why:
+        raise ParamError(f"{measure.NAME} has no parameter 'judged_only'. {why}")
+    return condensed(type(measure))(**measure.params)
+
+
+_JUDGED = "Without unjudged documents it is 1 for every list"
 _EVERYWHERE = {"cutoff": CUTOFF, "rel": REL}
 """Parameters that mean the same in every measure, also in those that ir_measures has computed elsewhere."""
 

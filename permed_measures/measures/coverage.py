@@ -1,16 +1,6 @@
 """Coverage: the share of queries that are served at all."""
 
-from permed_measures.measures.base import (
-    CUTOFF,
-    JUDGED_ONLY,
-    REL,
-    Expr,
-    HostName,
-    RankingMeasure,
-    RankingTable,
-    Reading,
-    define,
-)
+from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
 from permed_measures.ranking import Ranking
 
 
@@ -46,11 +36,11 @@ class _Coverage(RankingMeasure):
     NAME = "Coverage"
     PRETTY_NAME = "Coverage at k"
     HOST_NAMES = (HostName("coverage", "Coverage", cut=""),)
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(coverage)
     expression = staticmethod(coverage_expression)
     READS = Reading("hit")
-    EXAMPLES = ({}, {"rel": 2}, {"judged_only": True}, {"rel": 2.5})
+    EXAMPLES = ({}, {"rel": 2}, {"rel": 2.5})
 
 
 Coverage = define(_Coverage)

@@ -1,15 +1,6 @@
 """nDCG within the list: how near the order of the returned documents is to their own best order."""
 
-from permed_measures.measures.base import (
-    CUTOFF,
-    JUDGED_ONLY,
-    Expr,
-    HostName,
-    RankingMeasure,
-    RankingTable,
-    Reading,
-    define,
-)
+from permed_measures.measures.base import CUTOFF, Expr, HostName, RankingMeasure, RankingTable, Reading, define
 from permed_measures.measures.ndcg import DCG, dcg_ratio, gain_read, gain_written
 from permed_measures.ranking import Ranking
 
@@ -50,20 +41,13 @@ class _ListNDCG(RankingMeasure):
 
     NAME = "ListNDCG"
     PRETTY_NAME = "Normalised Discounted Cumulative Gain within the List"
-    HOST_NAMES = (
-        HostName("list_ndcg", "List-NDCG"),
-        HostName("list_ndcg_exp", "List-NDCG-exp", {"dcg": "exp-log2"}),
-    )
+    HOST_NAMES = (HostName("list_ndcg", "List-NDCG"), HostName("list_ndcg_exp", "List-NDCG-exp", {"dcg": "exp-log2"}))
     LOOKS_PAST_CUTOFF = True
-    SUPPORTED_PARAMS = {
-        "cutoff": CUTOFF,
-        "dcg": DCG,
-        "judged_only": JUDGED_ONLY,
-    }
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "dcg": DCG}
     kernel = staticmethod(list_ndcg)
     expression = staticmethod(list_ndcg_expression)
     READS = Reading("ndcg", {"ideal": "returned", "discount": "log2"}, gain_read, gain_written)
-    EXAMPLES = ({}, {"dcg": "exp-log2"}, {"judged_only": True})
+    EXAMPLES = ({}, {"dcg": "exp-log2"})
 
 
 ListNDCG = define(_ListNDCG)

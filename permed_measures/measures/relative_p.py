@@ -1,15 +1,6 @@
 """Relative precision: precision at k as a share of the best that k documents allow."""
 
-from permed_measures.measures.base import (
-    JUDGED_ONLY,
-    NEEDED_CUTOFF,
-    REL,
-    Expr,
-    HostName,
-    RankingMeasure,
-    RankingTable,
-    define,
-)
+from permed_measures.measures.base import NEEDED_CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, define
 from permed_measures.ranking import Ranking
 
 
@@ -47,10 +38,10 @@ class _RelativeP(RankingMeasure):
     HOST_NAMES = (
         HostName("relative_P", "Relative P", cut="", numbers=(5, 10, 15, 20, 30, 100, 200, 500, 1000), in_ranx=False),
     )
-    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL}
     kernel = staticmethod(relative_p)
     expression = staticmethod(relative_p_expression)
-    EXAMPLES = ({}, {"rel": 2}, {"judged_only": True})
+    EXAMPLES = ({}, {"rel": 2})
 
 
 RelativeP = define(_RelativeP)

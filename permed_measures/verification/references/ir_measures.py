@@ -42,6 +42,8 @@ def _measure(name: str, params: Params) -> Any:  # noqa: ANN401  (a measure of i
     given = {key: value for key, value in params.items() if value is not None}
     if not isinstance(given.get("rel", 1), int):
         return None  # ir_measures has whole relevance levels only
+    if "judged_only" not in theirs.SUPPORTED_PARAMS and given.pop("judged_only", False):
+        return None
     return theirs(**given)
 
 
