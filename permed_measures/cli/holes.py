@@ -50,6 +50,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     from permed_measures.render.result import written  # noqa: PLC0415  (as above)
 
     form = _formats.form_by_suffix(output, ("csv", "jsonl"))
+    _formats.check_targets(click.get_current_context())
     names = [run_name(path, path) for path in runs]
     names = names if len(set(names)) == len(names) else [f"{n}: {path}" for n, path in enumerate(runs, 1)]
     judged = _formats.qrels_in(qrels, qrels_format)

@@ -40,7 +40,7 @@ from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.progress import Step
-from permed_measures.render.result import Format, Result, written
+from permed_measures.render.result import Format, Result, in_sentences, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
 from permed_measures.tables import stays_in_engine
@@ -206,7 +206,9 @@ class Comparison(Result):
     ) -> str:
         """Return the report in one of the formats; ``brief`` and ``signatures`` are for text, markdown and LaTeX."""
         if (brief or signatures) and form in ("text", "markdown", "latex"):
-            return written(self.document(brief=brief, signatures=signatures), form, layout=layout)
+            with in_sentences(layout, form):
+                document = self.document(brief=brief, signatures=signatures)
+            return written(document, form, layout=layout)
         return super().render(form, layout=layout)
 
 

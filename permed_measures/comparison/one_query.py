@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,7 @@ from ir_measures import Measure
 from permed_measures.comparison.report.behind import cut
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, choose, evaluate
+from permed_measures.evaluate.spans import is_share
 from permed_measures.files.texts import TextsLike, texts_of
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ranking import Order
@@ -73,14 +74,20 @@ class OneQuery(Result):
                 if first
                 else ["new" if part.before is None else "" if part.before == part.rank else str(part.before)]
             )
-            gains = [Cell(gain, " " if abs(gain) < _NOTHING else f"{gain:+.4f}") for gain in part.gains]
+            gains = [
+                replace(cell, sign=True, shown=" " if abs(gain) < _NOTHING else "")
+                for gain, cell in zip(part.gains, self._cells(part.gains), strict=True)
+            ]
             text = [] if self.documents is None else [cut(self.documents.get(part.doc_id, ""), length)]
             rows.append([str(part.rank), part.doc_id, grade, *moved, *gains, *text])
         blank = [""] * (0 if first else 1)
         end = [] if self.documents is None else [""]
         if any(abs(start) >= _NOTHING for start in run.start):
-            rows.insert(0, ["", "without judged documents", "", *blank, *run.start, *end])
-        return [*rows, ["", "value", "", *blank, *(Cell(value, best=True) for value in run.values), *end]]
+            rows.insert(0, ["", "without judged documents", "", *blank, *self._cells(run.start), *end])
+        return [*rows, ["", "value", "", *blank, *self._cells(run.values, best=True), *end]]
+
+    def _cells(self, values: Sequence[float], *, best: bool = False) -> list[Cell]:
+        return [Cell(value, best=best, share=is_share(m)) for m, value in zip(self.labels, values, strict=True)]
 
     def document(self) -> Document:
         """Return the list of every run; a column of a measure holds what it gains by each document."""

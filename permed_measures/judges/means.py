@@ -14,7 +14,7 @@ from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, is_mean
 from permed_measures.evaluate.clusters import clusters
 from permed_measures.evaluate.groups import Groups
-from permed_measures.evaluate.spans import span_of
+from permed_measures.evaluate.spans import is_share, span_of
 from permed_measures.inference import (
     DIFFERENCE,
     Estimate,
@@ -33,7 +33,7 @@ from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.result import Result
-from permed_measures.render.words import number
+from permed_measures.render.words import in_words, number
 from permed_measures.render.words import queries as counted
 
 FEWEST = 15
@@ -58,7 +58,12 @@ class Bounds:
         return math.inf if self.low is None or self.high is None else self.high - self.low
 
     def __str__(self) -> str:
-        return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
+        return self.said()
+
+    def said(self, *, share: bool = False) -> str:
+        """Write the mean and its interval; a ``share`` can be in percent."""
+        value, low, high = (in_words(x, share=share) for x in (self.value, self.low, self.high))
+        return f"{value} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,8 @@ class Corrected(Result):
         rows: list[list[Value]] = []
         for measure, mean in self.means.items():
             three = ((mean.judge, False), (mean.people, bool(mean.why)), (mean.corrected, not mean.why))
-            cells = [Cell(bounds.value, str(bounds), best=best) for bounds, best in three]
+            share = is_share(measure)
+            cells = [Cell(bounds.value, bounds.said(share=share), best=best, share=share) for bounds, best in three]
             cells.append(Cell(mean.correlation, number(mean.correlation, 2)))
             rows.append([self.labels[measure], *cells, _gained(mean)])
         heads = [what, "judge alone", "people alone", "corrected", "correlation", "quote"]
