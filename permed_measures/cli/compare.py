@@ -29,6 +29,7 @@ from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation
 from permed_measures.evaluate.groups import Groups
+from permed_measures.files.output import print_note
 from permed_measures.files.values import is_saved
 from permed_measures.profiles import QUERY_SETS, QuerySet
 from permed_measures.ranking import Order
@@ -206,6 +207,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if save is not None:
         comparison.save(save)
     show(comparison, form, output, brief=brief, signatures=signatures)
+    for note in () if comparison.behind is None else comparison.behind.notes:
+        print_note(f"note: {note}")
 
 
 def _is_known(system: Any) -> bool:  # noqa: ANN401  (a System)

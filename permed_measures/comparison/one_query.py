@@ -13,17 +13,18 @@ from permed_measures.comparison.report.behind import cut
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, choose, evaluate
 from permed_measures.evaluate.spans import is_share
-from permed_measures.files.texts import TextsLike, texts_of
+from permed_measures.files.texts import TextsLike, missing_texts, texts_of
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
-from permed_measures.render.result import Result
+from permed_measures.render.result import Format, Result, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from permed_measures.profiles import Profile
+    from permed_measures.render.layout import Layout
 
 _NOTHING = 1e-12
 """What rounding may leave of a part that is 0."""
@@ -63,6 +64,7 @@ class OneQuery(Result):
     runs: Sequence[ShownRun]
     text: str = ""
     documents: Mapping[str, str] | None = None
+    notes: Sequence[str] = ()
 
     def _rows(self, run: ShownRun, length: int) -> list[list[Value]]:
         first = run is self.runs[0]
@@ -91,7 +93,7 @@ class OneQuery(Result):
 
     def document(self) -> Document:
         """Return the list of every run; a column of a measure holds what it gains by each document."""
-        sections = [Section("", [Lines([self.text])])] if self.text else []
+        sections: list[Section] = []
         for run in self.runs:
             moved = [] if run is self.runs[0] else [f"in {self.runs[0].name}"]
             heads = [
@@ -110,6 +112,15 @@ class OneQuery(Result):
             "a measure's column is what it gains by a document after those above it; the column adds up to the value"
         ]
         return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
+
+    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+        """Return the report; LaTeX, which is of tables only, has the query's text below the first."""
+        document = self.document()
+        if form != "latex" or not self.text:
+            return super().render(form, layout=layout)
+        first, *rest = document.tables
+        first = replace(first, below=[f"{document.title}: {self.text}", *first.below])
+        return written(replace(document, sections=[Section("", [first, *rest])]), form, layout=layout)
 
     def as_table(self) -> Table:
         """Return one row per run and document."""
@@ -197,7 +208,8 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     wanted = {part.doc_id for run in shown for part in run.parts}
     text = "" if texts is None else texts_of(texts, [query_id], "query").get(query_id, "")
     known_texts = None if documents is None else texts_of(documents, wanted, "document")
-    return OneQuery(query_id, labels, shown, text, known_texts)
+    notes = [] if known_texts is None else missing_texts(known_texts, wanted, "document")
+    return OneQuery(query_id, labels, shown, text, known_texts, notes)
 
 
 def _judgement(grades: Mapping[str, float], doc_id: str) -> float | None:

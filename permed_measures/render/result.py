@@ -183,7 +183,9 @@ class Result(ABC):
         """Return tables with booktabs' rules, which fit into the page; caption and label are the first one's."""
         from permed_measures.render.layout import Layout  # noqa: PLC0415  (for those who ask)
 
-        return self.render("latex", layout=Layout(caption, label, places, percent, headings or {}))
+        return self.render(
+            "latex", layout=Layout(caption, label, places, percent, {} if headings is None else headings)
+        )
 
     def to_html(self) -> str:
         """Return one page that needs nothing else."""
