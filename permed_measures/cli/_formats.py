@@ -15,7 +15,7 @@ from permed_measures.evaluate.chunks import collapse
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import formats, parquet
 from permed_measures.files.beir import qrels_of
-from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.rows import DUPLICATES
 from permed_measures.files.source import Source
 from permed_measures.profiles import PROFILES, QUERY_SETS
@@ -23,6 +23,7 @@ from permed_measures.ranking import ORDERS, TIES
 from permed_measures.render.layout import Layout
 from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.render.result import PLOTS, Format, Result
+from permed_measures.render.words import counted
 from permed_measures.tables.datasets import is_parquet
 
 PARQUET = parquet.NAME
@@ -308,4 +309,12 @@ def _file(path: str, form: str | None, columns: Sequence[str] | None) -> Any:  #
     duplicates = said().get("duplicates", "error")
     if told and columns is None and duplicates == "error":
         return path
-    return Source(path, None if told else form, columns=columns, duplicates=duplicates)
+    source = Source(path, None if told else form, columns=columns, duplicates=duplicates)
+    click.get_current_context().call_on_close(lambda: _say_dropped(source))
+    return source
+
+
+def _say_dropped(source: Source) -> None:
+    if source.dropped:
+        rows = f"{counted(source.dropped, 'row')} of a document that occurs before in its query"
+        print_note(f"note: {source.path}: --duplicates {source.duplicates}: {rows} left out")

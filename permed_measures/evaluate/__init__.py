@@ -290,6 +290,7 @@ def read_for(  # noqa: PLR0913  (what evaluate() is given)
     profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     order: Order = "float32",
+    ties: Ties = "trec",
     keep: int | None = None,
 ) -> Returned:
     """Return a run as far as these measures look at it, and the ids of its first ``keep`` documents.
@@ -297,7 +298,7 @@ def read_for(  # noqa: PLR0913  (what evaluate() is given)
     When not given, ``keep`` is as deep as the deepest measure with a cut-off, and 10 at least.
     """
     labels, _, _, rel = choose(measures, profile, None, min_relevance)
-    plan = Plan(list(labels), rel, order)
+    plan = Plan(list(labels), rel, order, ties)
     return _returned(run, qrels, plan, keep or max(plan.deepest_cutoff or 0, _KEPT))
 
 

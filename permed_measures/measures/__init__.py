@@ -136,6 +136,10 @@ def _parse_word(word: str) -> list[Measure]:
     spelled = _spelled(name, at)
     if spelled is not None:
         return _parse_word(f"{spelled[0]}{given or ''}{'' if spelled[1] is None else '@' + spelled[1]}")
+    if name.casefold() in ("acc", "top_k_accuracy"):
+        meant = "Success" if at is None else f"Success@{at}"
+        msg = f"{word!r} is {meant} here, if it says whether the top k has a relevant document; Accuracy is another"
+        raise ParamError(f"{msg} measure, of ir_measures: pairs in the right order")
     near = did_you_mean(name, known_names(), "All that are known: permed-measures measures.")
     raise ParamError(_not_computed(name) or f"unknown measure {word!r}.{near}")
 
