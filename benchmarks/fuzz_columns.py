@@ -11,8 +11,8 @@ import sys
 import time
 
 from permed_measures import ranking
-from permed_measures.inputs import as_qrels
-from permed_measures.ranking import ORDERS, Ranking, Rankings, compiled_columns, rank
+from permed_measures.inputs import as_qrels, compiled_columns
+from permed_measures.ranking import ORDERS, Ranking, Rankings, rank
 
 
 class Text(str):

@@ -84,7 +84,7 @@ def is_faulty(source: Source, error: InputError) -> bool:
     """Whether a line is wrong in itself, or repeats another: of several faults readers name one or the other."""
     with source.open() as file:
         line = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")[error.line - 1]
-    if "stands in line" in str(error):
+    if "occurs in line" in str(error):
         return True
     try:
         trec._columns(source, "run", error.line, line)  # noqa: SLF001  (what the plain reader makes of it)
@@ -145,7 +145,7 @@ def huge(folder: Path) -> None:
     long_id = b"d" * 10_000_000
     found = read(b"q Q0 %b 1 1.5 t\nq Q0 d1 2 0.5 t\n" % long_id)
     assert found["q"].ranked == [(2, 1)], found
-    assert "stands in line 1 already" in read(b"q Q0 %b 1 1.5 t\n" % long_id * 2)
+    assert "occurs in line 1 already" in read(b"q Q0 %b 1 1.5 t\n" % long_id * 2)
     assert "is not a number" in read(b"q Q0 d 1 %b t\n" % (b"9" * 5_000_000 + b"x"))
     assert "1 field" in read(b"x" * 50_000_000)
     assert "NUL" in read(b"q Q0 d 1 1 t\nq Q0 %b 1 1 t\n" % (b"\0" * 5_000_000))

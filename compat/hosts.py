@@ -60,8 +60,9 @@ def by_evaluate_together(measures: Sequence[Measure], qrels: Grid, run: Grid) ->
 
 
 def by_evaluate_plain(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
-    """One call for all, with lists that only the plain definition of the order takes, and kernels then."""
-    return evaluate(qrels, {q: MappingProxyType(scores) for q, scores in run.items()}, list(measures)).columns
+    """One call for all, with lists that only the plain definition of the order takes, and by kernels: without numpy."""
+    with mock.patch.object(import_module("permed_measures.evaluate"), "numpy_is_worth_it", return_value=False):
+        return evaluate(qrels, {q: MappingProxyType(scores) for q, scores in run.items()}, list(measures)).columns
 
 
 def by_evaluate_lists(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from permed_measures.tables import TableFacts, evaluate_tables, inspect_tables, table_means, to_sql
     from permed_measures.verification import Verification, verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "PROFILES",

@@ -25,11 +25,14 @@ from permed_measures.files.rows import (
 from permed_measures.measures import arrays
 from permed_measures.numbers import canonical
 from permed_measures.ranking import (
+    Bounds,
+    Columns,
+    Counts,
+    Grades,
     Order,
     Ranking,
     Rankings,
     check_ids,
-    compiled_columns,
     compiled_part,
     numpy_is_worth_it,
     rank,
@@ -274,6 +277,26 @@ def ranking_of(
     if isinstance(returned, Ranking):  # of a large file: ranked as it was read
         return returned
     return rank_list(returned, grades, query_id=query_id)
+
+
+def compiled_columns(
+    qrels: Mapping[str, Grades],
+    run: dict[str, Any],
+    query_ids: list[str],
+    bounds: Bounds,
+    order: Order = "float32",
+) -> Rankings | None:
+    """Rank all queries at once in the compiled part; None where there is none, or in doubt: rank() settles it."""
+    part = compiled_part()
+    if part is None:
+        return None
+    depth, cutoff = (-1 if bound is None else bound for bound in bounds)
+    filled = part.columns(qrels, run, query_ids, depth, cutoff, order == "float64")
+    if filled is None:
+        return None
+    whole, floats = filled[:3], filled[3:6]
+    columns = Columns(*(memoryview(c).cast("q") for c in whole), *(memoryview(c).cast("d") for c in floats))
+    return Rankings(Counts(*filled[6:]), columns)
 
 
 def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)

@@ -46,8 +46,7 @@ def lowest_relevant(grade: Any, name: str) -> int | float:  # noqa: ANN401  (che
     except ValueError:
         number = 0
     if number <= 0:
-        msg = f"{name}={grade!r} is not allowed; give a number > 0: an unjudged document has grade 0"
-        raise ParamError(msg)
+        raise ParamError(f"{name}={grade!r} is not allowed; give a number > 0: an unjudged document has grade 0")
     return number
 
 

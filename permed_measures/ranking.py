@@ -13,7 +13,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from heapq import nlargest
 from importlib import import_module
@@ -302,17 +302,6 @@ def _top(scores: Mapping[str, float], depth: int) -> Mapping[str, float]:
     return {doc_id: scores[doc_id] for doc_id in compress(scores, (keys >= lowest).tolist())}
 
 
-def ranked(
-    tops: Iterable[tuple[str, int, Sequence[str], Sequence[float]]], qrels: Mapping[str, Grades], depth: int
-) -> Iterator[tuple[str, Ranking]]:
-    """Rank the first documents of each query; of scores there is one more than asked: the last one may be tied."""
-    for query_id, num_ret, top, scores in tops:
-        grades = qrels.get(query_id, {})
-        places = [(place, grades[doc_id]) for place, doc_id in enumerate(top[:depth], 1) if doc_id in grades]
-        ascending = array("d", reversed(scores)) if len(set(array("f", scores))) != len(scores) else None
-        yield query_id, Ranking(places, judged=grades.values(), num_ret=num_ret, ascending=ascending, top=top[:depth])
-
-
 def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> Ranking:
     """Take the order of the list as it is: a list has no scores to tie.
 
@@ -375,25 +364,6 @@ def _score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (c
     except ValueError:
         found = f"the score {score!r} is a {type(score).__name__}; a score is a number"
         raise InputError(f"query {query_id!r}, document {doc_id!r}: {found}") from None
-
-
-def compiled_columns(
-    qrels: Mapping[str, Grades],
-    run: dict[str, Any],
-    query_ids: list[str],
-    bounds: Bounds,
-    order: Order = "float32",
-) -> Rankings | None:
-    """Rank all queries at once in the compiled part; None where there is none, or in doubt: :func:`rank` settles it."""
-    if COLUMNS is None:
-        return None
-    depth, cutoff = (-1 if bound is None else bound for bound in bounds)
-    filled = COLUMNS.columns(qrels, run, query_ids, depth, cutoff, order == "float64")
-    if filled is None:
-        return None
-    whole, floats = filled[:3], filled[3:6]
-    columns = Columns(*(memoryview(c).cast("q") for c in whole), *(memoryview(c).cast("d") for c in floats))
-    return Rankings(Counts(*filled[6:]), columns)
 
 
 def check_ids(doc_ids: Collection[Any], query_id: str) -> None:

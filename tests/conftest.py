@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import hypothesis.strategies as st
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from ir_measures.measures import registry
 
 from permed_measures.measures import DEFINED
+from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
 
 FULL = bool(os.environ.get("PERMED_FULL"))
 """Whether all generated examples are tried, as .ci/run has it on one version of Python, or a quarter of them."""
@@ -34,6 +36,22 @@ def forgotten():
     for names, before in known:
         names.clear()
         names.update(before)
+
+
+@pytest.fixture
+def first_grade(forgotten):  # noqa: ARG001  (what is defined here is forgotten afterwards)
+    """Define a measure that the package does not have."""
+
+    class _FirstGrade(RankingMeasure):
+        """The grade of the first document. >>> 1  # a worked example."""
+
+        NAME = "FirstGrade"
+        PRETTY_NAME = "First grade"
+        HOST_NAMES = (HostName("first_grade", "First grade"),)
+        SUPPORTED_PARAMS: ClassVar = {"cutoff": CUTOFF}
+        kernel = staticmethod(lambda ranking, *, cutoff: float(dict(ranking.hits(cutoff)).get(1, 0)))
+
+    define(_FirstGrade)
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ import permed_measures
 import permed_measures.ranking as ranking_module
 from permed_measures import GWAP, Coverage, InputError, RelevanceEvaluator, evaluate
 from permed_measures.delegate import MAX_GRADE, delegate, handed
-from permed_measures.inputs import as_qrels, rankings_of
+from permed_measures.inputs import as_qrels, compiled_columns, rankings_of
 from permed_measures.measures import DEFINED, STANDARD, arrays
 from permed_measures.measures.base import NEEDED_CUTOFF
-from permed_measures.ranking import ORDERS, Ranking, Rankings, compiled_columns, rank
+from permed_measures.ranking import ORDERS, Ranking, Rankings, rank
 from tests.conftest import examples, queries
 from tests.test_laws import CUTOFFS, variants
 

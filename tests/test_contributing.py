@@ -20,7 +20,12 @@ def text_of(*path):
 
 
 def test_the_version_is_one():
-    assert f"version: {permed_measures.__version__}\n" in text_of("CITATION.cff")
+    """Its home is __init__.py, where the build reads it; ``.dev0`` until the CHANGELOG has a date for it."""
+    version = permed_measures.__version__
+    assert f"version: {version}\n" in text_of("CITATION.cff")
+    (newest, when), *_ = re.findall(r"^## (\S+) \((.+)\)$", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert version == (f"{newest}.dev0" if when == "unreleased" else newest)
+    assert 'path = "permed_measures/__init__.py"' in text_of("pyproject.toml")
 
 
 def test_the_workflow_calls_the_one_command_and_nothing_else():

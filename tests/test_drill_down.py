@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from permed_measures import InputError, ParamError, compare, evaluate, read_qrels
-from permed_measures.cli import main
 from permed_measures.comparison.one_query import one_query
-from permed_measures.comparison.report.behind import MOST, embedded, safe_json
-from permed_measures.comparison.tops import holes, holes_table, unjudged_shares
+from permed_measures.comparison.tops import holes, holes_table
 from permed_measures.files.texts import KEPT, texts_of
+from permed_measures.render.queries import MOST, embedded, safe_json
 
 QRELS = {"q1": {"a": 2, "b": 1, "n": -1}, "q2": {"c": 1, "d": 0}, "q3": {"a": 1}}
 OLD = {"q1": ["a", "x", "b", "n"], "q2": ["c", "y"], "q3": ["z", "a"]}
@@ -26,7 +25,8 @@ TEXTS = {"q1": "one", "q2": "two", "q3": "three", "other": "…"}
 
 
 @pytest.fixture
-def shell(tmp_path, monkeypatch, capsys):
+def shell(tmp_path, monkeypatch, shell):
+    """Run the shell tool in a folder of small files."""
     monkeypatch.chdir(tmp_path)
     Path("qrels.txt").write_text("".join(f"{q} 0 {d} {g}\n" for q, of in QRELS.items() for d, g in of.items()))
     for name, run in (("old", OLD), ("new", NEW)):
@@ -35,14 +35,7 @@ def shell(tmp_path, monkeypatch, capsys):
     Path("queries.tsv").write_text("".join(f"{q}\t{text}\n" for q, text in TEXTS.items()))
     documents = [{"_id": d, "title": f"title {d}", "text": f"about {d}"} for d in "abcdwxyz"]
     Path("corpus.jsonl").write_text("".join(json.dumps(document) + "\n" for document in documents))
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
+    return shell
 
 
 @pytest.mark.parametrize(
@@ -94,7 +87,7 @@ def test_a_file_that_cannot_be_told_is_refused(tmp_path, content, said):
 def test_unjudged_shares_by_rank_are_those_of_the_measure():
     found = compare(QRELS, OLD, {"new": NEW}, "nDCG@4 P@1")
     assert found.unjudged == {"baseline": [1 / 3, 2 / 3, 0.0, 1.0], "new": [1 / 3, 2 / 3, 0.0, 0.0]}
-    shares = unjudged_shares(QRELS, OLD, 2)
+    shares = evaluate(QRELS, OLD, "nDCG@2").unjudged
     assert sum(shares) / 2 == pytest.approx(evaluate(QRELS, OLD, "Unjudged@2")["Unjudged@2"])
     assert found.to_dict()["unjudged_by_rank"] == found.unjudged
     assert re.search(
@@ -103,6 +96,25 @@ def test_unjudged_shares_by_rank_are_those_of_the_measure():
     assert 'id="unjudged-table"' in found.render("html")
     judged = compare(QRELS, {"q1": ["a"]}, {"new": {"q1": ["b"]}}, "P@1")
     assert "unjudged documents by rank" not in str(judged)
+
+
+def test_unjudged_shares_are_the_same_however_a_run_is_read(shell):
+    wanted = [1 / 3, 2 / 3, 0.0, 1.0]
+    scored = {q: {d: -float(n) for n, d in enumerate(docs)} for q, docs in OLD.items()}
+    for run in (OLD, scored, "old.run"):
+        assert evaluate(QRELS, run, "nDCG@4").unjudged == wanted
+    assert evaluate(QRELS, OLD, "AP").unjudged == [*wanted, *[None] * 6]  # the first ten
+    assert evaluate(QRELS, OLD, "P@1").unjudged == wanted[:1]
+    assert evaluate(QRELS, {**OLD, "q9": ["x"]}, "nDCG@4", queries="run").unjudged == wanted  # q9 is not judged
+    many = {f"{q}{n}": of for q, of in QRELS.items() for n in range(400)}
+    runs = {f"{q}{n}": of for q, of in scored.items() for n in range(400)}
+    assert evaluate(many, runs, "nDCG@4").unjudged == wanted  # in columns
+    page = evaluate(QRELS, OLD, "nDCG@4")
+    assert "66.7%" in page._repr_html_()
+    assert 'id="unjudged-table"' in page.to_html()
+    assert 'id="unjudged-table"' not in evaluate(QRELS, {"q1": ["a"]}, "P@1").to_html()
+    code, _, _ = shell("eval", "qrels.txt", "old.run", "new.run", "-m", "nDCG@4", "--html", "page.html")
+    assert (code, Path("page.html").read_text().count("66.7%")) == (0, 2)
 
 
 def test_holes_are_by_how_far_runs_are_apart():
@@ -209,7 +221,7 @@ def test_the_page_has_texts_only_where_asked_for():
     assert "text of a" not in plain.render("html")
     assert asked.behind.grades["q1"] == {"a": 2, "b": 1}  # n has a negative grade
     assert any("document texts are missing" in note for note in asked.behind.notes)
-    content, notes = embedded(asked, ["q1", "q2", "q3"])
+    content, notes = embedded(asked.behind, asked.names, ["q1", "q2", "q3"])
     assert next(iter(content["queries"])) == 0  # q1 lost most
     assert content["queries"][0][0] == "one"
     names = [[content["documents"][n][0] for n in top] for top in content["queries"][0][1]]
@@ -241,15 +253,15 @@ def test_texts_cannot_leave_their_script():
 
 def test_a_page_that_would_be_too_large_keeps_the_largest_losses():
     asked = compare(QRELS, OLD, {"new": NEW}, "AP", texts=TEXTS, documents={d: f"{d} " * 400 for d in "abcdxyzwn"})
-    whole, _ = embedded(asked, ["q1", "q2", "q3"])
+    whole, _ = embedded(asked.behind, asked.names, ["q1", "q2", "q3"])
     size = len(safe_json(whole).encode())
-    shorter, notes = embedded(asked, ["q1", "q2", "q3"], most=size - 1)
+    shorter, notes = embedded(asked.behind, asked.names, ["q1", "q2", "q3"], most=size - 1)
     assert len(shorter["queries"]) == 3
     assert "documents are cut at 160 characters" in notes
-    few, notes = embedded(asked, ["q1", "q2", "q3"], most=600)
+    few, notes = embedded(asked.behind, asked.names, ["q1", "q2", "q3"], most=600)
     assert list(few["queries"]) == [0]
     assert len(safe_json(few).encode()) <= 600
-    assert any("of the 1 queries with the largest losses" in note for note in notes)
+    assert any("of the worst 1 queries only" in note for note in notes)
 
 
 @pytest.mark.full
@@ -262,6 +274,55 @@ def test_thousands_of_queries_stay_below_ten_megabytes():
     found = compare(qrels, runs[0], {f"r{n}": run for n, run in enumerate(runs[1:])}, "AP nDCG@10 P@1", documents=texts)
     size = len(found.render("html").encode())
     assert MOST / 2 < size < 10_000_000
+
+
+def _content(page):
+    (found,) = re.findall(r'<script type="application/json" id="values">(.*?)</script>', page)
+    return json.loads(found)
+
+
+def test_an_evaluation_has_all_queries_the_worst_first():
+    found = evaluate(QRELS, OLD, "RR P@1", texts=TEXTS, documents={d: f"text of {d}" for d in "abcdxyz"})
+    content = _content(found.to_html())
+    assert (content["names"], content["queries"], content["values"][0]) == (
+        ["run"],
+        ["q3", "q1", "q2"],
+        [[0.5, 1.0, 1.0]],
+    )
+    text, lists, grades = content["behind"]["queries"]["0"]
+    documents = [content["behind"]["documents"][place] for place in lists[0]]
+    assert (text, documents, grades) == ("three", [["z", "text of z"], ["a", "text of a"]], {"1": 1})
+    plain = evaluate(QRELS, OLD, "RR")
+    assert _content(plain.to_html())["behind"] is None
+    assert "application/json" not in found._repr_html_()
+    tied = {"q1": {"x": 1.0, "a": 1.0}, "q2": {"c": 1.0}}
+    assert "values: ties=&#x27;best&#x27;" in evaluate(QRELS, tied, "RR", ties="best", texts=TEXTS).to_html()
+
+
+def test_eval_in_the_shell(shell):
+    asked = ("eval", "qrels.txt", "old.run", "new.run", "-m", "RR")
+    texts = ("--texts", "queries.tsv", "--documents", "corpus.jsonl")
+    code, _, err = shell(*asked, *texts)
+    assert (code, "give --html FILE too" in err) == (2, True)
+    for ties in ("trec", "input", "expected"):
+        code, out, err = shell(*asked, *texts, "--html", "page.html", "--ties", ties)
+        assert code == 0, err
+        assert out == shell(*asked, "--ties", ties)[1]
+        content = _content(Path("page.html").read_text())
+        assert (content["names"], content["changes"], content["queries"]) == (["old", "new"], False, ["q1", "q3", "q2"])
+        assert len(content["behind"]["queries"]["0"][1]) == 2
+        assert ["w", "title w about w"] in content["behind"]["documents"]
+    for other in (("--engine", "duckdb"), ("--human", "qrels.txt")):
+        assert shell(*asked[:3], "-m", "RR", *texts, "--html", "page.html", *other)[0] == 2
+
+
+def test_a_page_of_very_many_queries_has_the_worst():
+    qrels = {f"q{n}": {"a": 1} for n in range(200_001)}
+    run = {q: ["x"] if q == "q200000" else ["a"] for q in qrels}
+    page = evaluate(qrels, run, "RR P@1").to_html()
+    content = _content(page)
+    assert (len(content["queries"]), content["queries"][0]) == (200_000, "q200000")
+    assert "the worst 200,000 of 200,001 queries" in page
 
 
 def test_compare_in_the_shell(shell):

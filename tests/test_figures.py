@@ -13,7 +13,6 @@ from statistics import mean, stdev
 import pytest
 
 from permed_measures import compare, evaluate, gate
-from permed_measures.cli import main
 from permed_measures.errors import HostError, ParamError
 from permed_measures.evaluate.report import Evaluations, standing
 from permed_measures.render.document import Cell, Document, Section, Table, of_table
@@ -268,16 +267,8 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def tool(folder, capsys):  # noqa: ARG001  (the files are in the current folder)
-    """Run the tool in the folder; return exit code, output and errors."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
+def tool(folder, shell):  # noqa: ARG001  (the files are in the current folder)
+    return shell
 
 
 def test_the_shell_gives_intervals_names_and_pages(folder, tool):

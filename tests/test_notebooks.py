@@ -6,8 +6,6 @@ import ast
 import doctest
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,13 +40,3 @@ def test_the_examples_of_the_page_run():
     failed, tried = doctest.DocTestRunner(verbose=False).run(test, out=out.append)
     assert tried == len(test.examples) > 3
     assert not failed, "".join(out)
-
-
-def test_the_pictures_of_the_page_are_drawn(tmp_path):
-    pytest.importorskip("scipy", reason="the paired t-test needs it")
-    (tmp_path / "pictures.py").write_text((DOCS / "pictures.py").read_text(encoding="utf-8"), encoding="utf-8")
-    subprocess.run([sys.executable, str(tmp_path / "pictures.py")], check=True, timeout=120)
-    page = (DOCS / "results.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"\((pictures/[\w.]+)\)", page))
-    assert len(named) == 4
-    assert named == {f"pictures/{path.name}" for path in (tmp_path / "pictures").iterdir()}

@@ -49,8 +49,8 @@ def test_the_import_is_light():
 @pytest.mark.parametrize("options", [(), WORKERS])
 def test_the_lines_of_the_manual(run, pytester, options):
     page = (ROOT / "docs" / "start" / "rag.md").read_text(encoding="utf-8")
-    (source,) = re.findall(r'^```py title="test_search.py"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
-    (qrels,) = re.findall(r'^```text title="qrels.txt"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
+    (source,) = re.findall(r"^`test_search.py`:\n\n```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (qrels,) = re.findall(r"^`qrels.txt`:\n\n```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert len([line for line in source.splitlines() if line.strip()]) <= 5
     # of q1 the relevant document is at rank 1, of q2 here at rank 2: nDCG (1 + 1/log2(3)) / 2 = 0.815, RR 3/4
     source = source.replace('"q2": ["d9", "d3"]', '"q2": ["d3", "d9"]')

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import types
 from math import log, log2
-from typing import ClassVar
 
 import ir_measures
 import numpy as np
@@ -31,7 +30,6 @@ from permed_measures import (
 )
 from permed_measures.hosts import pytrec_eval as drop_in
 from permed_measures.measures import host_names
-from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
 from permed_measures.verification import AGREES, verify
 from permed_measures.verification.references import REFERENCES
 from tests.conftest import queries
@@ -372,18 +370,8 @@ def test_the_module_is_a_drop_in():
     assert drop_in.supported_measures == permed_measures.supported_measures
 
 
-@pytest.mark.usefixtures("forgotten")
+@pytest.mark.usefixtures("first_grade")
 def test_a_new_measure_needs_no_second_edit():
-    class _FirstGrade(RankingMeasure):
-        """The grade of the first document. >>> 1  # a worked example."""
-
-        NAME = "FirstGrade"
-        PRETTY_NAME = "First grade"
-        HOST_NAMES = (HostName("first_grade", "First grade"),)
-        SUPPORTED_PARAMS: ClassVar = {"cutoff": CUTOFF}
-        kernel = staticmethod(lambda ranking, *, cutoff: float(dict(ranking.hits(cutoff)).get(1, 0)))
-
-    define(_FirstGrade)
     values = RelevanceEvaluator(QRELS, ["first_grade", "first_grade_cut_3"]).evaluate(RUN)["q1"]
     assert values == {"first_grade": 1.0, "first_grade_cut_3": 1.0}
 

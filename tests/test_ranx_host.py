@@ -10,7 +10,6 @@ import warnings
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -31,7 +30,6 @@ from permed_measures import (
     uninstall_ranx,
 )
 from permed_measures.measures import host_names
-from permed_measures.measures.base import CUTOFF, HostName, RankingMeasure, define
 
 pytestmark = [
     pytest.mark.full,
@@ -481,18 +479,8 @@ def test_ids_of_every_alphabet(ranx):
     assert ranx.evaluate(ranx_qrels(judged), ranx_run(run), "gwmap") == pytest.approx((0.5 + 2 / 2 + 3 / 4 * 0.5) / 3)
 
 
-@pytest.mark.usefixtures("forgotten")
+@pytest.mark.usefixtures("first_grade")
 def test_a_new_measure_needs_no_second_edit(ranx, qrels, runs):
-    class _FirstGrade(RankingMeasure):
-        """The grade of the first document. >>> 1  # a worked example."""
-
-        NAME = "FirstGrade"
-        PRETTY_NAME = "First grade"
-        HOST_NAMES = (HostName("first_grade", "First grade"),)
-        SUPPORTED_PARAMS: ClassVar = {"cutoff": CUTOFF}
-        kernel = staticmethod(lambda ranking, *, cutoff: float(dict(ranking.hits(cutoff)).get(1, 0)))
-
-    define(_FirstGrade)
     install_ranx()
     firsts = [max(RUNS[0][q], key=RUNS[0][q].get) for q in sorted(QRELS)]
     expected = [QRELS[q].get(d, 0) for q, d in zip(sorted(QRELS), firsts, strict=True)]

@@ -465,7 +465,9 @@ def test_one_list_has_the_numbers_of_the_trec_way(retrieved, relevant, duplicate
     found = score(retrieved, relevant, list(asked), duplicates=duplicates)
     once = list(dict.fromkeys(retrieved))
     scored = {doc: float(len(once) - place) for place, doc in enumerate(once)}
-    theirs = pytrec_eval.RelevanceEvaluator({"q": relevant}, set(asked.values())).evaluate({"q": scored})
+    theirs = {}  # of a query without judgements pytrec_eval reads what memory happens to hold
+    if relevant:
+        theirs = pytrec_eval.RelevanceEvaluator({"q": relevant}, set(asked.values())).evaluate({"q": scored})
     for ours, name in asked.items():
         assert found[ours] == pytest.approx(theirs.get("q", {}).get(name, 0.0))
     if len(once) < len(retrieved):

@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from permed_measures import InputError, ParamError, compare, gate
-from permed_measures.cli import main as run_tool
 from permed_measures.comparison import Comparison
-from tests.test_tables_systems import ENGINES, language, made, qrels_frame, run_frame
+from tests.test_tables_systems import ENGINES, language, made, qrels_frame, run_frame, tool
 
 MEASURES = "nDCG@10 RR P@3 AP"
 engines = pytest.mark.parametrize("engine", ["duckdb", "polars", "ibis"])
@@ -147,12 +146,6 @@ def test_nobody_corrects_means_in_an_engine():
     judged, returned = tables("polars", qrels, {"a": runs["a"]})
     with pytest.raises(ParamError, match="human: means are corrected in memory"):
         gate(judged, returned["a"], ["RR>=0.1"], human=qrels)
-
-
-def tool(*arguments):
-    with pytest.raises(SystemExit) as end:
-        run_tool(list(map(str, arguments)))
-    return end.value.code
 
 
 @pytest.fixture

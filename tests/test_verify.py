@@ -140,7 +140,7 @@ def test_a_query_of_negative_grades_does_not_crash_the_process() -> None:
 
 def test_a_reference_that_raises_is_told_not_passed_on() -> None:
     def fail(_qrels: Qrels, _run: Run) -> Values:
-        raise RuntimeError("no")  # noqa: EM101  (a stub)
+        raise RuntimeError("no")
 
     stub = _known_as("stub", Computation(fail, how="a stub"))
     result = verify(QRELS, RUN, "P@1", references=stub)
@@ -161,7 +161,7 @@ def test_a_reference_that_raises_while_a_difference_is_explained_has_failed_too(
 
 
 def _failing(_qrels: Qrels, _run: Run) -> Values:
-    raise RuntimeError("no")  # noqa: EM101  (a stub)
+    raise RuntimeError("no")
 
 
 @pytest.mark.parametrize(
@@ -334,3 +334,10 @@ def test_references_are_asked_for_the_exact_number(name):
     exact = name in ("IPrec@0.5", "SetF(beta=0.5)")
     assert theirs.verdict == ("agrees" if exact else "not applicable")
     assert exact or theirs.reason.startswith("ir_measures")
+
+
+@pytest.mark.parametrize("name", ["IPrec@1", "SetF(beta=2)", "RBP(p=1)"])
+def test_a_whole_number_is_given_to_ir_measures_as_the_float_that_it_asserts(name):
+    result = verify({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}, name)
+    assert result.holds
+    assert {check.verdict for check in result.checks} <= {"agrees", "no such measure", "absent"}

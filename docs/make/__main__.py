@@ -14,8 +14,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
+import examples
 import measures
 import reference
 import report
@@ -45,8 +48,11 @@ HOW_TO = (
 )
 ABOUT = ("why", "design", "speed", "coming-from-0.1", "changelog", "contributing", "agreement")
 ALONE = ("index", "formats", "conventions", "assistants")
-GENERATED = ("measures/", "zh/measures/", "reference/", "report", "pictures/")
+GENERATED = ("measures/", "zh/measures/", "reference/", "report")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)]*)?\)")
+_ON_SITE = re.compile(r"\]\([^)]*\)<!-- site: (\S+) -->")
+"""A link of the repository, and the page that the site has instead: ``[GWAP](gwap.py)<!-- site: GWAP.md -->``."""
+
 _OUTSIDE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(https?:)?//""")
 
 
@@ -76,21 +82,50 @@ def _relinked(text: str, page: Path, at: str) -> str:
     return _LINK.sub(link, text)
 
 
+def for_site(text: str) -> str:
+    """Return a page with the links that only the site has, and each file's name in the frame of its fence."""
+    named = examples.FENCE.sub(
+        lambda fence: f'```{fence[2]} title="{fence[1]}"\n{fence[4]}```' if fence[1] else fence[0], text
+    )
+    return _ON_SITE.sub(r"](\1)", named)
+
+
 def _with_math(text: str) -> str:
     return re.sub(r"^\$\$\n(.+?)\n\$\$$", lambda found: measures.mathml(found[1]), text, flags=re.MULTILINE | re.DOTALL)
+
+
+def draw() -> None:
+    """Make the pictures of the site: those of pages by a browser, plots by the examples of the page that shows them.
+
+    Where a browser or a package is missing, the site has the ones of the repository, and this says so.
+    """
+    if not report.pictures(SOURCE / "docs" / "images"):
+        print("there is no Chromium: docs/images/*.png are taken as they are")
+    for page in examples.pages():
+        text = page.read_text(encoding="utf-8")
+        if "pictures/" not in text:
+            continue
+        missing = [name for name in examples.needs(text) if find_spec(name) is None]
+        with tempfile.TemporaryDirectory() as folder:
+            if not missing:
+                examples.run(text, Path(folder))
+            for made, kept in examples.pictures(text, page, Path(folder)):
+                if made.exists():
+                    shutil.copy(made, SOURCE / "docs" / kept.relative_to(DOCS))
+                else:
+                    print(f"{kept.relative_to(ROOT)} is taken as it is: {' '.join(missing) or 'an example'} is missing")
 
 
 def write_pages() -> None:
     """Write all pages into one folder: those of docs/, and the generated ones."""
     shutil.rmtree(SOURCE, ignore_errors=True)
-    subprocess.run([sys.executable, DOCS / "pictures.py"], check=True)
     shutil.copytree(DOCS, SOURCE / "docs", ignore=shutil.ignore_patterns("make", "*.md", "__pycache__"))
-    drawn = SOURCE / "docs" / "pictures.py"
-    subprocess.run([sys.executable, drawn], check=True)
-    drawn.unlink()
+    draw()
     pages = {path: str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
     pages |= {ROOT / outside: name for outside, name in TOP.items()}
-    written = {at: _relinked(_with_math(path.read_text(encoding="utf-8")), path, at) for path, at in pages.items()}
+    written = {
+        at: _relinked(_with_math(for_site(path.read_text(encoding="utf-8"))), path, at) for path, at in pages.items()
+    }
     for folder, words in (("measures", EN), ("zh/measures", ZH)):
         written |= {f"{folder}/{name}": text for name, text in measures.pages(words).items()}
     written |= {"reference/python.md": reference.python_page(), "reference/shell.md": reference.shell_page()}
@@ -183,11 +218,11 @@ def build() -> None:
 
 
 def main() -> None:
-    """Build, or make the README's picture anew."""
+    """Build, or make the pictures of pages anew."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--picture", action="store_true", help="make docs/images/report.png anew, with Chromium")
-    if parser.parse_args().picture:
-        report.screenshot(report.page(), DOCS / "images" / "report.png")
+    parser.add_argument("--pictures", action="store_true", help="make docs/images/*.png anew, with Chromium")
+    if parser.parse_args().pictures and not report.pictures(DOCS / "images"):
+        sys.exit("pictures of pages need Chromium (Debian: apt install chromium)")
     build()
 
 

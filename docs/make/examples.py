@@ -1,9 +1,11 @@
 """The examples of a page, run in order in a folder of their own: files are written, code and commands are compared.
 
-A fence with ``title="name"`` is a file, one of ``python`` with ``>>>`` a doctest that goes on where the one before
-ended, and one of ``console`` commands after ``$`` with what they print; ``...`` is anything. ``python
-docs/make/examples.py PAGE --write`` fills in what commands print. ``<!-- needs: ranx -->`` on a page says what it
-imports beyond the extras cli, frames and tables.
+A fence below a line that is only a file's name and a colon (`` `qrels.txt`: ``) is that file, one of ``python`` with
+``>>>`` a doctest that goes on where the one before ended, and one of ``console`` commands after ``$`` with what they
+print; ``...`` is anything. A picture of the page that is in a folder ``pictures`` is one that its examples make.
+``python docs/make/examples.py PAGE --write`` fills in what commands print and draws the pictures anew.
+``<!-- needs: ranx -->`` on a page says what it imports beyond the extras cli, frames and tables. A fence with a
+``title`` is not run here: it needs a framework, see .ci/recipes.py.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,18 +23,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).resolve().parents[1]
-_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"(?:^`([^`\n]+)`[:\uff1a]\n\n)?^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PICTURE = re.compile(r"!\[[^\]]*\]\(((?:\.\./)*pictures/([^)\s]+))\)")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _SLOW = 300
+_LAST_DIGIT = 0.11
 
 
 class Block(NamedTuple):
-    """A fence: its language, the file that it is, what is in it, and where that starts."""
+    """A fence: the file that it is, its language, and what is in it."""
 
+    file: str
     language: str
-    title: str
     body: str
-    start: int
 
 
 def pages() -> list[Path]:
@@ -41,13 +46,11 @@ def pages() -> list[Path]:
 
 def blocks(text: str) -> list[Block]:
     """Return the fences of a page that are files, code to run or commands."""
-    found = []
-    for fence in _FENCE.finditer(text):
-        title = re.search(r'title="([^"]+)"', fence[2])
-        block = Block(fence[1], title[1] if title else "", fence[3], fence.start(3))
-        if block.title or block.language == "console" or (block.language == "python" and ">>>" in block.body):
-            found.append(block)
-    return found
+    found = [Block(fence[1] or "", fence[2], fence[4]) for fence in FENCE.finditer(text) if not fence[3]]
+    return [
+        block for block in found
+        if block.file or block.language == "console" or (block.language == "python" and ">>>" in block.body)
+    ]  # fmt: skip
 
 
 def needs(text: str) -> list[str]:
@@ -86,9 +89,9 @@ def run(text: str, folder: Path) -> tuple[list[str], str]:
     os.chdir(folder)
     try:
         for block in blocks(text):
-            if block.title:
-                (folder / block.title).parent.mkdir(parents=True, exist_ok=True)
-                (folder / block.title).write_text(block.body, encoding="utf-8")
+            if block.file:
+                (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+                (folder / block.file).write_text(block.body, encoding="utf-8")
             elif block.language == "console":
                 shown = []
                 for command, expected in _commands(block.body):
@@ -115,14 +118,37 @@ def _doctest(source: str, known: dict[str, Any]) -> list[str]:
     return ["".join(out)] if runner.failures else []
 
 
+def pictures(text: str, page: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield each picture that a page shows and its examples make: where it was made, and where it is kept."""
+    for found in _PICTURE.finditer(text):
+        yield folder / found[2].rpartition("/")[2], (page.parent / found[1]).resolve()
+
+
+def alike(made: Path, kept: Path) -> bool:
+    """Tell whether two drawings are the same but for the last digit of a coordinate."""
+    if not made.exists() or not kept.exists():
+        return False
+    texts = [path.read_text(encoding="utf-8") for path in (made, kept)]
+    numbers = [[float(number) for number in _NUMBER.findall(text)] for text in texts]
+    same = _NUMBER.sub("0", texts[0]) == _NUMBER.sub("0", texts[1])
+    return same and all(abs(one - other) <= _LAST_DIGIT for one, other in zip(*numbers, strict=True))
+
+
 def main() -> None:
     """Run pages, and end with 1 where something differs; with --write, put what commands print into them."""
     differ = 0
     for name in [name for name in sys.argv[1:] if name != "--write"]:
         with tempfile.TemporaryDirectory() as folder:
-            wrong, written = run(Path(name).read_text(encoding="utf-8"), Path(folder))
+            text, page = Path(name).read_text(encoding="utf-8"), Path(name).resolve()
+            wrong, written = run(text, Path(folder))
+            for made, kept in pictures(text, page, Path(folder)):
+                if "--write" in sys.argv and made.exists():
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(made, kept)
+                elif not alike(made, kept):
+                    wrong.append(f"{kept} is not the picture that the page's examples make")
         if "--write" in sys.argv:
-            Path(name).write_text(written, encoding="utf-8")
+            page.write_text(written, encoding="utf-8")
         print(f"{name}: {len(wrong)} differ", *wrong, sep="\n")
         differ += len(wrong)
     sys.exit(1 if differ else 0)

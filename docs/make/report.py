@@ -1,4 +1,4 @@
-"""The pictures of the report: the demo's own HTML, with a number at each part for the page that explains them."""
+"""Pictures of pages that the package writes: the demo's report, the same with numbered parts, and a query opened."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+
+import examples
 
 from permed_measures import compare
 from permed_measures.cli.demo import DESCRIPTIONS, write_example
@@ -40,20 +42,49 @@ def annotated(report: str) -> str:
     style = "".join(
         _BADGE.format(part=f"main {part}, {part}".split(", ")[1], number=n) for n, part in enumerate(PARTS, 1)
     )
-    # the page allows only styles with its own hash: the copy for the manual has none of that
-    opened = report.replace('http-equiv="Content-Security-Policy"', 'name="policy-of-the-original"')
-    return opened.replace("</head>", f"<style>{style}</style></head>", 1)
+    return _free(report).replace("</head>", f"<style>{style}</style></head>", 1)
 
 
-def screenshot(source: str, target: Path, *, width: int = 1100, height: int = 1290) -> None:
-    """Take a picture of a page with Chromium."""
+def opened() -> str:
+    """Return the report that docs/drill-down.md makes, with its first query opened and nothing else shown."""
+    text = (examples.FOLDER / "drill-down.md").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        examples.run(text, Path(folder))
+        report = _free((Path(folder) / "report.html").read_text(encoding="utf-8"))
+    style = "header,footer,section:not(#queries),h2,.wide-figures,figure,#queries>p{display:none}"
+    click = "document.querySelector('#query-table tbody button').click()"
+    return report.replace("</body>", f"<style>{style}</style><script>{click}</script></body>", 1)
+
+
+def _free(report: str) -> str:
+    """Return a report without its policy, which allows only styles and scripts with their own hash."""
+    return report.replace('http-equiv="Content-Security-Policy"', 'name="policy-of-the-original"')
+
+
+def pictures(target: Path) -> bool:
+    """Take pictures of the three pages with Chromium, where there is one."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
-        msg = "a picture needs Chromium (Debian: apt install chromium)"
-        raise SystemExit(msg)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "report.html"
-        path.write_text(source, encoding="utf-8")
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={width},{height}"]
-        where = [f"--user-data-dir={folder}/profile", f"--screenshot={target}", path.as_uri()]
-        subprocess.run([chromium, *flags, *where], check=True, capture_output=True, timeout=120)
+        return False
+    short = "<style>#query-table tbody tr:nth-child(n+6){display:none}</style></head>"
+    plain = page()
+    numbered = annotated(plain).replace("</head>", short, 1)
+    taken = (
+        ("report", plain, (1100, 1290)),
+        ("report-annotated", numbered, (1100, 3800)),
+        ("drill-down", opened(), (1000, 490)),
+    )
+    for name, source, (width, height) in taken:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "page.html"
+            path.write_text(source, encoding="utf-8")
+            flags = [
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                f"--window-size={width},{height}",
+            ]
+            where = [f"--user-data-dir={folder}/profile", f"--screenshot={target / name}.png", path.as_uri()]
+            subprocess.run([chromium, *flags, *where], check=True, capture_output=True, timeout=120)
+    return True

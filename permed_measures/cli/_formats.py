@@ -98,6 +98,17 @@ texts_options = together(
 )
 
 
+def check_texts(form: Format, *others: Any) -> None:  # noqa: ANN401  (options that leave no lists)
+    """Refuse texts where there is no page that shows them."""
+    given = click.get_current_context().params
+    if (given["texts"] or given["documents"]) and (not (is_asked("html") or form == "html") or any(others)):
+        msg = (
+            "--texts and --documents are for the page: give --html FILE too; where means are corrected by --human, by "
+            "--lists and in engines there are no documents to show"
+        )
+        raise ParamError(msg)
+
+
 describe_option = click.option(
     "--describe", metavar="FILE", help="Descriptions of runs: name, tab, text on each line, or JSON."
 )

@@ -11,12 +11,12 @@ import click
 
 from permed_measures.cli._engines import engine_options, reading
 from permed_measures.cli._formats import (
+    check_texts,
     describe_option,
     descriptions_of,
     figure_options,
     form_for,
     format_options,
-    is_asked,
     layout_options,
     order_option,
     report_options,
@@ -149,9 +149,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures compare qrels.txt a.run b.run --figure differences.pdf --plot differences
     """
     form = form_for(output, form)
-    if (texts or documents) and (not (is_asked("html") or form == "html") or human is not None):
-        msg = "--texts and --documents are for the page of a comparison: give --html FILE too, and no --human"
-        raise ParamError(msg)
+    check_texts(form, human)
     with ExitStack() as opening:
         reads = opening.enter_context(reading(of_engine, paths, run_format, human=human is not None, ties=ties))
         judged = None if is_saved(paths[0]) else paths[0]

@@ -15,15 +15,18 @@ from permed_measures import tables
 from permed_measures.cli import _formats
 from permed_measures.cli._engines import engine_for, engine_options
 from permed_measures.errors import InputError, ParamError
-from permed_measures.evaluate import Evaluation, evaluate, save_all
+from permed_measures.evaluate import Evaluation, evaluate, read_for, save_all
+from permed_measures.evaluate.behind import behind, tops
 from permed_measures.evaluate.lists import evaluate_lists
 from permed_measures.evaluate.report import Evaluations
+from permed_measures.evaluate.tops import Tops
 from permed_measures.files.output import print_note
 from permed_measures.files.source import unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.profiles import QuerySet
 from permed_measures.ranking import ORDERS, Order, Ties
 from permed_measures.render.progress import progress
+from permed_measures.render.queries import SHOWN, Behind
 from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import Session, opened
@@ -57,6 +60,7 @@ _LONG_WORK = 32 << 20
 @click.option("--system", metavar="COLUMN", help="With an engine: RUN has several systems, told apart by this column.")
 @click.option("--write", metavar="FOLDER", help="With an engine: also write the values of all queries, as parquet.")
 @click.option("--segment", "segments", multiple=True, metavar="COLUMN", help="Of the QRELS, to be beside these values.")
+@_formats.texts_options
 @_formats.layout_options
 @_formats.figure_options
 @_formats.report_options
@@ -85,6 +89,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     run_format: str | None,
     engine: str | None,
     output: str | None,
+    texts: str | None,
+    documents: str | None,
     **of_engine: Any,  # noqa: ANN401  (options that only an engine takes)
 ) -> None:
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
@@ -100,6 +106,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval truth.jsonl reranked.jsonl --profile permed-binary
       permed-measures eval judged.csv run.json --profile llm-judged --min-relevance 6 --format json
       permed-measures eval qrels.txt *.run.gz --interval --html report.html
+      permed-measures eval qrels.txt a.run --html report.html --texts queries.tsv --documents corpus.jsonl.gz
       permed-measures eval qrels.txt a.run b.run --name BM25 --heading run=System --percent -o table.tex
       permed-measures eval qrels.txt a.run b.run -m 'nDCG@1 nDCG@5 nDCG@10' --figure k.pdf --plot cutoffs
       permed-measures eval qrels.txt bm25.run --by-query --format csv -o by_query.csv
@@ -120,6 +127,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form = _formats.form_for(output, form)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     said = _formats.said()
+    _formats.check_texts(form, human, lists, not runs)
     report = partial(_report, form=form, output=output, save=save, describe=describe)
     report = partial(report, shown=(shown_by_query, signatures, interval, cluster))
     if lists or not runs:
@@ -143,13 +151,16 @@ def command(  # noqa: PLR0913  (one parameter per option)
         _formats.show(means, form, output)
         return
     engine = engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
+    _formats.check_texts(form, engine)
     found: dict[str, Evaluation] = {}
     judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     named = _named(runs, names)
+    first: dict[str, Tops] = {}
     with ExitStack() as opening:
-        step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
+        shown = opening.enter_context(ExitStack())
+        step = shown.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
             session = opening.enter_context(opened(engine, **limits))
@@ -157,9 +168,15 @@ def command(  # noqa: PLR0913  (one parameter per option)
             found = _in_engine(session, (qrels, judged), named, run_format, list(measures) or None, **options)
         for name, path in named.items() if engine is None else ():
             run = _formats.run_in(path, run_format)
+            if texts or documents:
+                reading: Any = {"profile": profile, "min_relevance": min_relevance, "order": order, "ties": ties}
+                run = read_for(run, judged, list(measures) or None, **reading)
+                first[name] = tops(run, judged, SHOWN, order)
             found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
-    report(found)
+        shown.close()
+        # with the engine open: it has the digest of the judgements
+        report(found, behind=behind(judged, first, texts, documents, ties=ties) if first else None)
 
 
 def _check_lists(*, lists: bool, others: Sequence[Any]) -> None:
@@ -179,8 +196,9 @@ def _report(  # noqa: PLR0913  (all by name, but what was found)
     save: str | None,
     describe: str | None,
     shown: tuple[bool, bool, bool, str | None],
+    behind: Behind | None = None,
 ) -> None:
-    evaluations = Evaluations(found, _formats.descriptions_of(describe, list(found)), *shown)
+    evaluations = Evaluations(found, _formats.descriptions_of(describe, list(found)), *shown, behind)
     _formats.show(evaluations, form, output)
     if save is not None:  # last: what cannot be shown leaves no file
         save_all(save, found)

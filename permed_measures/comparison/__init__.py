@@ -12,7 +12,6 @@ from ir_measures import Measure
 
 from permed_measures.comparison.all_pairs import Pairs, all_pairs_of
 from permed_measures.comparison.arms import Arms
-from permed_measures.comparison.behind import SHOWN, Behind, behind
 from permed_measures.comparison.changes import (
     CORRECTIONS,
     TESTS,
@@ -31,16 +30,19 @@ from permed_measures.comparison.engines import in_engine
 from permed_measures.comparison.names import check_descriptions, named, naming, run_name
 from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import Said, System, Systems
-from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.errors import ParamError, check_whole, did_you_mean
+from permed_measures.evaluate.behind import behind
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.columns import all_ids
 from permed_measures.evaluate.groups import Groups, group_label, grouped
+from permed_measures.evaluate.unjudged import Shares
 from permed_measures.files.rows import Duplicates
 from permed_measures.files.texts import TextsLike
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order, Ties
 from permed_measures.render.progress import Step
+from permed_measures.render.queries import SHOWN, Behind
 from permed_measures.render.result import Format, Result, in_sentences, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
@@ -96,7 +98,7 @@ class Comparison(Result):
     conditions: Conditions | None = None
     asked: Mapping[str, Groups | None] = field(default_factory=dict)
     """The groups and the clusters as they were given."""
-    unjudged: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    unjudged: Mapping[str, Shares] = field(default_factory=dict)
     """The share of unjudged documents at each rank, by run."""
     behind: Behind | None = None
     """Texts and documents behind the queries, where they were asked for."""
@@ -376,6 +378,5 @@ def check_options(
         raise ParamError(f"alpha={alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
     if margin is not None and not 0 < margin < float("inf"):
         raise ParamError(f"margin={margin!r} is not allowed; give a number > 0, such as 0.02")
-    cutoff = p_imp_cutoff
-    if cutoff is not None and (isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1):
-        raise ParamError(f"p_imp_cutoff={cutoff!r} is not allowed; give an int >= 1")
+    if p_imp_cutoff is not None:
+        check_whole("p_imp_cutoff", p_imp_cutoff)

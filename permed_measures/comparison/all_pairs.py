@@ -20,12 +20,8 @@ from permed_measures.inference import SAME, Extra, Units
 from permed_measures.inference.student import t_quantile, t_tail
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from permed_measures.comparison.changes import Values
-
-    Floats = NDArray[np.float64]
+    from permed_measures.inference import Floats
 
 _DRAWS = 9_999
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -64,7 +60,8 @@ def _pairs(values: Values, measure: Measure) -> Pairs:
     means = dict(sorted(means.items(), key=lambda item: -item[1]))
     differences = {
         (a, b): Units(
-            [_difference(x, y) for x, y in zip(samples[a].sums, samples[b].sums, strict=True)], samples[a].sizes
+            [0.0 if abs(x - y) < SAME else x - y for x, y in zip(samples[a].sums, samples[b].sums, strict=True)],
+            samples[a].sizes,
         )
         for a, b in combinations(means, 2)
     }
@@ -77,10 +74,6 @@ def _pairs(values: Values, measure: Measure) -> Pairs:
     first = tuple(name for name in means if name == best or (best, name) not in apart)
     both = p_values | {(b, a): p for (a, b), p in p_values.items()}
     return Pairs(means, both, letters(list(means), apart), first, len(shared), len(samples[best]))
-
-
-def _difference(left: float, right: float) -> float:
-    return 0.0 if abs(left - right) < SAME else left - right
 
 
 def _with_repeats(sample: Units, extra: Extra) -> float | None:

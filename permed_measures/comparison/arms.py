@@ -1,7 +1,5 @@
 """What a comparison keeps of each run: its values, its notes, and the pairs that P-imp counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -10,10 +8,11 @@ from ir_measures import Measure
 from permed_measures.comparison.changes import Key, Settings
 from permed_measures.comparison.p_imp import Counts, PairImprovement, pair_counts, pair_improvement
 from permed_measures.comparison.repeats import averaged
-from permed_measures.comparison.tops import Tops, tops, unjudged_shares
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, is_mean
 from permed_measures.evaluate.columns import Column, Shelf
+from permed_measures.evaluate.tops import Tops, tops
+from permed_measures.evaluate.unjudged import Shares
 from permed_measures.inputs import Qrels, Returned
 from permed_measures.notes import NEVER_MEET, Queries
 from permed_measures.profiles import Profile
@@ -44,8 +43,7 @@ class Arms:
         self._columns: dict[Key, list[Column]] = {}
         self.names: dict[str, bool] = {}
         """Whether P-imp was counted, by name."""
-        self.unjudged: dict[str, Sequence[float | None]] = {}
-        """The share of unjudged documents at each rank, by name."""
+        self.unjudged: dict[str, Shares] = {}
         self.tops: dict[str, Tops] = {}
         """The first documents of every run, the first where a system has several."""
 
@@ -71,10 +69,12 @@ class Arms:
         if pairs is not None:
             self._cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
             self._counts |= {} if len(self.names) == 1 else {name: dict(pairs)}
-        if run is not None and name not in self.unjudged:
+        first = name not in self.unjudged
+        if first and evaluation.unjudged:
+            self.unjudged[name] = evaluation.unjudged
+        if run is not None and first:
             self._cutoff = cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
             kept = tops(run, self._qrels, max(cutoff, self._kept), self._order)
-            self.unjudged[name] = unjudged_shares(self._qrels, kept, cutoff)
             if self._kept:
                 self.tops[name] = kept
             top = {query_id: doc_ids[:cutoff] for query_id, doc_ids in kept.items()} if self._kept > cutoff else kept
@@ -111,18 +111,16 @@ class Arms:
         if not ran and run is not None:
             judged, returned = Queries.of(self._qrels), Queries.of(run)
             never = NEVER_MEET if self._qrels.keys().isdisjoint(run) else "no document is returned for any judged query"
-            msg = (
+            raise InputError(
                 f"{never}, so there is nothing to compare: the qrels hold {judged.counted}{judged.named}, the run "
                 f"{returned.counted}{returned.named}; did it run, and are the query ids written alike?"
             )
-            raise InputError(msg)
         if self._ran.isdisjoint(ran):
             here, there = Queries.of(ran), Queries.of(self._ran)
-            msg = (
+            raise InputError(
                 f"it shares no query with the baseline, so there is nothing to compare: {here.counted}{here.named} "
                 f"here, {there.counted}{there.named} there"
             )
-            raise InputError(msg)
 
     @property
     def notes(self) -> list[str]:

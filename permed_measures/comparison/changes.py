@@ -1,11 +1,9 @@
 """What the values of runs, query by query, allow one to say: means, changes, intervals, tests, verdicts."""
 
-from __future__ import annotations
-
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Literal, get_args
 
 from ir_measures import Measure
@@ -164,7 +162,9 @@ class Values:
 
     def table(self, group: str | None, query_ids: Sequence[str] | None, p_imp: Mapping[str, PairImprovement]) -> Table:
         """Make the table of all queries, or of a group; its verdicts come with the correction."""
-        parts = {key: _part(column, query_ids) for key, column in self.by_key.items()}
+        parts = self.by_key
+        if query_ids is not None:
+            parts = {key: {q: column[q] for q in query_ids if q in column} for key, column in parts.items()}
         means, changes = {}, {}
         drawn: dict[Key, Units] = {}
         spreads = self.spreads(query_ids)
@@ -186,7 +186,7 @@ class Values:
     def _mean(self, column: Mapping[str, float], span: Span, extra: Extra) -> Mean:
         found = inference.mean_estimate(inference.units(column, self.settings.clusters), span, extra=extra)
         interval = None if found is None else found.interval(self.settings.alpha)
-        return Mean(_mean(column.values()), interval, len(column), found)
+        return Mean(fmean(column.values()) if column else None, interval, len(column), found)
 
     def _change(
         self, before: Mapping[str, float], after: Mapping[str, float], span: Span, extra: Extra
@@ -197,13 +197,13 @@ class Values:
         if isinstance(by_query, dict):  # what is drawn does not depend on the order of the file
             by_query = dict(sorted(by_query.items()))
         sample = inference.units(by_query, settings.clusters)
-        wide = Span(span.low - span.high, span.high - span.low, span.closed)
+        wide = span.of_differences
         found = inference.estimate(sample, extra=extra)
         k = inference.widening(sample)
         shown = inference.estimate(sample, k, wide, extra=extra) if k else found
         decided_by = _deciding(sample, settings, extra)
         ranks = significance.wilcoxon(sample.means)
-        difference, base = _mean(differences), _mean(old)
+        difference, base = (fmean(differences), fmean(old)) if len(old) else (None, None)
         p_values = {
             "t": inference.mean_p(sample, found),
             "wilcoxon": None if ranks is None else ranks[0],
@@ -222,7 +222,9 @@ class Values:
             losses=sum(map((0.0).__gt__, differences)),
             effect_size=significance.effect_size(differences),
             decided_by=decided_by,
-            direction=ranks[1] if ranks and decided_by == "wilcoxon" else _sign(difference),
+            direction=ranks[1]
+            if ranks and decided_by == "wilcoxon"
+            else ((difference or 0) > 0) - ((difference or 0) < 0),
             smallest_p=_smallest(sample, decided_by),
             estimate=found,
             equivalent=None if margin is None else inference.equivalent(sample, margin, wide, extra=extra),
@@ -231,19 +233,6 @@ class Values:
             p=p_values["randomization" if decided_by == "sign flips" else decided_by],
         )
         return change, sample
-
-
-def _part(column: Mapping[str, float], query_ids: Sequence[str] | None) -> Mapping[str, float]:
-    return column if query_ids is None else {q: column[q] for q in query_ids if q in column}
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    listed = list(values)
-    return math.fsum(listed) / len(listed) if listed else None
-
-
-def _sign(value: float | None) -> int:
-    return 0 if value is None else (value > 0) - (value < 0)
 
 
 def _deciding(sample: Units, settings: Settings, extra: Extra) -> Decided:

@@ -1,7 +1,5 @@
 """Systems that are tables of an engine: evaluated there in one pass, and paired by query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What the systems of a comparison are called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -48,8 +46,7 @@ def named(
         runs = [runs]
     named = list(runs.items()) if isinstance(runs, Mapping) else [(run_name(run, ""), run) for run in runs]
     if not named:
-        msg = "no run to compare with the baseline; give at least one"
-        raise ParamError(msg)
+        raise ParamError("no run to compare with the baseline; give at least one")
     sources = {baseline_name or run_name(baseline, "baseline"): baseline}
     for name, source in named:
         if not isinstance(name, str) or not name:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir_measures import Measure
 
-from permed_measures.comparison.report.behind import cut
-from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.errors import InputError, check_whole, did_you_mean
 from permed_measures.evaluate import Plan, choose, evaluate
 from permed_measures.evaluate.spans import is_share
 from permed_measures.files.texts import TextsLike, missing_texts, texts_of
@@ -18,6 +17,7 @@ from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.queries import cut
 from permed_measures.render.result import Format, Result, written
 
 if TYPE_CHECKING:
@@ -174,8 +174,7 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     >>> [(part.rank, part.gains) for part in found.runs[0].parts]      # AP: 1/1 / 2, then 2/3 / 2
     [(1, (0.5, 1.0)), (2, (0.0, 0.0)), (3, (0.33333333333333326, 0.0))]
     """
-    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-        raise ParamError(f"depth={depth!r} is not allowed; give an int >= 1")
+    check_whole("depth", depth)
     judged = as_qrels(qrels)
     lists = {name: as_run(run) for name, run in runs.items()}
     if query_id not in judged:
@@ -184,7 +183,8 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     grades = judged[query_id]
     labels, *_, rel = choose(measures, profile, None, min_relevance)
     reach = Plan(list(labels), rel, order).depth
-    ordered = {name: _ordered(run.get(query_id, ()), order) for name, run in lists.items()}
+    returned = {name: run.get(query_id, ()) for name, run in lists.items()}
+    ordered = {n: in_order(of, by=order) if isinstance(of, Mapping) else list(of) for n, of in returned.items()}
     places = {doc_id: rank for rank, doc_id in enumerate(next(iter(ordered.values()), []), 1)}
     shown = []
     for number, (name, doc_ids) in enumerate(ordered.items()):
@@ -195,30 +195,21 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
             for rank, two in zip(hits, pairwise(steps), strict=True)
         }
         none = (0.0,) * len(labels)
+        judged_ones = {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}
+        before = places if number else {}
         parts = [
-            Part(
-                rank, doc_id, _judgement(grades, doc_id), places.get(doc_id) if number else None, gains.get(rank, none)
-            )
+            Part(rank, doc_id, judged_ones.get(doc_id), before.get(doc_id), gains.get(rank, none))
             for rank, doc_id in enumerate(doc_ids, 1)
             if rank <= depth or any(abs(gain) >= _NOTHING for gain in gains.get(rank, none))
         ]
-        returned = set(doc_ids)
-        missed = sorted(((d, g) for d, g in grades.items() if g > 0 and d not in returned), key=lambda pair: -pair[1])
-        shown.append(ShownRun(name, parts, steps[0], steps[-1], missed))
+        found = set(doc_ids)
+        missed = {d: g for d, g in grades.items() if g > 0 and d not in found}
+        shown.append(ShownRun(name, parts, steps[0], steps[-1], sorted(missed.items(), key=lambda pair: -pair[1])))
     wanted = {part.doc_id for run in shown for part in run.parts}
     text = "" if texts is None else texts_of(texts, [query_id], "query").get(query_id, "")
     known_texts = None if documents is None else texts_of(documents, wanted, "document")
     notes = [] if known_texts is None else missing_texts(known_texts, wanted, "document")
     return OneQuery(query_id, labels, shown, text, known_texts, notes)
-
-
-def _judgement(grades: Mapping[str, float], doc_id: str) -> float | None:
-    grade = grades.get(doc_id, -1)
-    return None if grade < 0 else grade
-
-
-def _ordered(returned: Mapping[str, float] | Sequence[str], order: Order) -> list[str]:
-    return in_order(returned, by=order) if isinstance(returned, Mapping) else list(returned)
 
 
 def _steps(

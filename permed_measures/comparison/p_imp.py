@@ -1,12 +1,10 @@
 """P-imp, the pairwise improvement rate of reranking: the share of document pairs that it put right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from permed_measures.comparison.significance import deciding_p
-from permed_measures.comparison.tops import Tops
+from permed_measures.evaluate.tops import Tops
 from permed_measures.inference import Interval, Units, mean_estimate
 from permed_measures.inputs import Qrels
 

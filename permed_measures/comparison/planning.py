@@ -1,7 +1,5 @@
 """How many queries a difference needs, and what so many queries can show, before an experiment is run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -160,8 +158,7 @@ def plan(  # noqa: PLR0913  (the options of a plan, all with defaults)
             raise ParamError(f"{name}={value!r} is not allowed; give a number > 0")
     if sd is not None:
         if run is not None:
-            msg = "give two runs or sd, not both: the standard deviation is taken from the runs"
-            raise ParamError(msg)
+            raise ParamError("give two runs or sd, not both: the standard deviation is taken from the runs")
         return Plan((Prospect("sd given", sd),), difference, queries, alpha, comparisons or 1)
     if qrels is None or baseline is None or run is None:
         msg = "a plan needs qrels, a baseline and a run, from which differences are taken, or their sd (--sd 0.2)"

@@ -1,7 +1,5 @@
 """Repeats: several runs of one system are one column of means, and their spread widens what is said of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace

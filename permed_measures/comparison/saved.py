@@ -1,7 +1,5 @@
 """A comparison as saved values: every run, or repeat, under its name, and how they were compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
@@ -19,8 +17,7 @@ _OPTIONS = ("test", "correction", "alpha", "seed", "margin", "all_pairs", "descr
 def save(comparison: Comparison, path: str | PathLike[str], about: Mapping[str, Any] | None = None) -> None:
     """Write the values of all runs, the options that :func:`load` compares them with, and what else is to be kept."""
     if comparison.conditions is None:
-        msg = "a comparison without conditions cannot be saved; compare the runs"
-        raise ParamError(msg)
+        raise ParamError("a comparison without conditions cannot be saved; compare the runs")
     runs = []
     for name in comparison.names:
         several = comparison.repeats.get((name, comparison.measures[0]))

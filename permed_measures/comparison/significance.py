@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from permed_measures.inference import EXACT_UNITS, SAME, Units, mean_p, sign_flip_p
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from permed_measures.inference import Floats
 
 _EXACT_RANKS = 50
 

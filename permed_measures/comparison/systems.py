@@ -1,7 +1,5 @@
 """The systems of a comparison: each is a run, several runs of one system, or values that were saved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -113,13 +111,8 @@ class Systems:
         if measures is None and profile is None and known:
             profile, order, ties = _profile_of(known[0]), known[0].order, known[0].ties
         self.labels, *_, self.min_relevance = choose(measures, profile, queries, min_relevance)
-        self._options: Any = {
-            "profile": profile,
-            "min_relevance": min_relevance,
-            "queries": queries,
-            "order": order,
-            "ties": ties,
-        }
+        self._options: Any = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
+        self._options["ties"] = ties
         self._reading = {name: value for name, value in self._options.items() if name != "queries"} | {"keep": keep}
         self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, order).computed]
         self._known = bool(known)
@@ -139,8 +132,7 @@ class Systems:
             if isinstance(run, Evaluation):
                 returned, found = None, _picked(run, self.labels, self._texts)
             elif self._qrels is None:
-                msg = "a run is evaluated against qrels, and none are given; only saved values need none"
-                raise InputError(msg)
+                raise InputError("a run is evaluated against qrels, and none are given; only saved values need none")
             else:
                 returned = read_for(run, self._qrels, self._measures, **self._reading)
                 found = evaluate(self._qrels, returned, self._measures, **self._options)
@@ -171,8 +163,7 @@ def _profile_of(evaluation: Evaluation) -> Profile:
     entries = []
     for measure, signature in evaluation.signatures.items():
         if signature.queries not in sets:
-            msg = f"{signature} runs over queries that are none of {', '.join(QUERY_SETS)}"
-            raise InputError(msg)
+            raise InputError(f"{signature} runs over queries that are none of {', '.join(QUERY_SETS)}")
         entries.append(Entry(parse(signature.measure), evaluation.labels[measure], sets[signature.queries]))
     return Profile("saved values", "the measures of saved values", tuple(entries))
 
@@ -183,8 +174,7 @@ def _picked(evaluation: Evaluation, labels: Mapping[Measure, str], texts: Sequen
     absent = next((text for text in texts if text not in by_text), None)
     if absent is not None or evaluation.conditions is None:
         had = ", ".join(by_text) or "nothing with a signature"
-        msg = f"the values of {absent or 'any measure'} are not saved there: {had}; evaluate the run itself"
-        raise InputError(msg)
+        raise InputError(f"the values of {absent or 'any measure'} are not saved there: {had}; evaluate the run itself")
     picked = {measure: by_text[text] for measure, text in zip(labels, texts, strict=True)}
     return replace(
         evaluation,

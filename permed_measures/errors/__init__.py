@@ -69,6 +69,13 @@ def require(module: str, *, extra: str) -> Any:  # noqa: ANN401  (a module of an
         raise HostError(msg) from error
 
 
+def check_whole(name: str, number: int, low: int = 1) -> int:
+    """Return a whole number that is at least so high; anything else is a ParamError."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < low:
+        raise ParamError(f"{name}={number!r} is not allowed; give an int >= {low}")
+    return number
+
+
 def check_choice(name: str, value: str, allowed: Collection[str]) -> None:
     """Raise ParamError unless a value is one of the allowed ones."""
     if value not in allowed:

@@ -19,6 +19,7 @@ from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
 from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.evaluate.spans import is_mean
 from permed_measures.evaluate.tied import check_ties, with_ties
+from permed_measures.evaluate.unjudged import unjudged_shares
 from permed_measures.files.rows import Duplicates
 from permed_measures.inputs import (
     Qrels,
@@ -32,7 +33,7 @@ from permed_measures.inputs import (
     rankings_of,
 )
 from permed_measures.measures import declared
-from permed_measures.measures.arrays import best_grades, has_grades_up_to, tables, values
+from permed_measures.measures.arrays import has_grades_up_to, tables, values, without_grade
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, Profile, QuerySet
@@ -41,6 +42,9 @@ from permed_measures.signature import Conditions, Digest, digests, ordered
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from permed_measures.files.texts import TextsLike
+    from permed_measures.render.queries import Behind
 
 __all__ = [
     "Evaluation",
@@ -112,6 +116,13 @@ class Plan:
         cutoffs = [measure.arguments.get("cutoff") for measure in self.by_kernel.values()]
         cutoffs += [deepest(measure) for measure in self.by_delegate.values()]
         return max((cutoff for cutoff in cutoffs if cutoff is not None), default=None)
+
+    @property
+    def looked_at(self) -> int:
+        """How many ranks notes and shares are of: as many as the deepest cut-off above 1 has, else ten."""
+        cutoff = max(self.deepest_cutoff or 1, 1)
+        usual = cutoff if cutoff > 1 else _KEPT
+        return usual if self.depth is None else min(usual, self.depth)
 
     def check_grades(self, qrels: Qrels) -> None:
         """Raise InputError when a measure is not defined for a grade of the qrels."""
@@ -201,6 +212,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     duplicates: Duplicates = "error",
     qrels_columns: Sequence[str] | None = None,
     run_columns: Sequence[str] | None = None,
+    texts: TextsLike | None = None,
+    documents: TextsLike | None = None,
 ) -> Evaluation:
     """Evaluate one run against the qrels.
 
@@ -217,7 +230,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     ``duplicates`` says what a second row of one query and document means, as after a fusion: an ``'error'``, keep the
     ``'first'`` (in a list the higher place), or keep the ``'max'``. ``qrels_columns`` and ``run_columns`` name query,
     document and number of frames and files whose columns do not have the usual names; a minus before the last, as in
-    ``('qid', 'docno', '-distance')``, says that smaller is better.
+    ``('qid', 'docno', '-distance')``, says that smaller is better. ``texts`` of queries and ``documents``, {id: text}
+    or files, are behind the queries of the page: see :func:`~permed_measures.files.texts.texts_of`.
     Returns an Evaluation. Raises InputError for qrels or a run that cannot be evaluated, ParamError for a measure or
     option that is not known.
 
@@ -232,7 +246,8 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     judged = as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
     _check_grades(plan, judged, known_profile)
     check_ties(ties, plan.computed, judged)
-    returned = _returned(run, judged, plan, columns=run_columns, duplicates=duplicates)
+    keep = 0 if texts is None and documents is None else _KEPT
+    returned = _returned(run, judged, plan, keep, columns=run_columns, duplicates=duplicates)
     query_ids = _query_ids(judged, returned, set(query_sets.values()))
     rankings = plan.rankings(judged, returned, query_ids)
     columns = plan.columns(judged, returned, query_ids, rankings)
@@ -257,7 +272,15 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         order=order,
         ties=ties,
         conditions=plan.conditions(query_sets, [*map(len, by_measure.values())], lambda: digests(judged)),
+        unjudged=unjudged_shares(rankings, plan.looked_at),
+        behind=_behind(judged, returned, plan, texts, documents) if keep else None,
     )
+
+
+def _behind(qrels: Qrels, run: Returned, plan: Plan, *texts: TextsLike | None) -> Behind:
+    from permed_measures.evaluate.behind import behind, tops  # noqa: PLC0415  (for those who read pages)
+
+    return behind(qrels, {"run": tops(run, qrels, _KEPT, plan.order)}, *texts, ties=plan.ties)
 
 
 def _check_grades(plan: Plan, qrels: Qrels, profile: Profile | None) -> None:
@@ -363,14 +386,15 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,
-        judgements=sum(map(len, qrels.values())),
+        judgements=sum(map(len, qrels.values())) if len(rankings) < len(qrels) else rankings.num_judged,
     ).notes()
 
 
 def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterable[str]:
     """Return the queries without a relevant document."""
-    best = None if rankings.columns is None or len(rankings) < len(qrels) else best_grades(rankings.columns)
-    if best is not None:  # the queries of the qrels are ranked first
-        return compress(qrels, [grade < lowest for grade in best])
+    columns = None if len(rankings) < len(qrels) else rankings.columns  # the queries of the qrels are ranked first
+    without = None if columns is None else without_grade(columns, lowest)
+    if without is not None:
+        return compress(qrels, without)
     relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
     return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from permed_measures.evaluate.report import Evaluations
+    from permed_measures.evaluate.unjudged import Shares
     from permed_measures.files.values import SavedRun, SavedValues
     from permed_measures.render.document import Document, Table
     from permed_measures.render.figure import Panel
+    from permed_measures.render.queries import Behind
     from permed_measures.signature import Digest
 
 
@@ -58,6 +60,10 @@ class Evaluation(Result):
     order: Order = "float32"
     ties: Ties = "trec"
     conditions: Conditions | None = field(default=None, compare=False)
+    unjudged: Shares = ()
+    """The share of unjudged documents at each rank that a measure with a cut-off looks at, else at the first ten."""
+    behind: Behind | None = None
+    """Texts and documents behind the queries, where they were asked for."""
 
     @property
     def signatures(self) -> dict[Measure, Signature]:
@@ -183,8 +189,8 @@ class Evaluation(Result):
         return replace(self._report().page(), title="Evaluation")
 
     def notebook(self) -> Document:
-        """Return the page without a title."""
-        return replace(self.page(), title="")
+        """Return the page without a title, and without the queries."""
+        return replace(self._report().notebook(), title="")
 
     def panels(self, plot: str) -> Sequence[Panel]:
         """Return the parts of 'means' (with intervals) or 'cutoffs' (a measure against k)."""
@@ -193,7 +199,7 @@ class Evaluation(Result):
     def _report(self) -> Evaluations:
         from permed_measures.evaluate.report import Evaluations  # noqa: PLC0415  (as above)
 
-        return Evaluations({"mean, 95% interval": self})
+        return Evaluations({"run": self}, behind=self.behind)
 
     def saved(self, name: str = "run", repeat: int | None = None) -> SavedRun:
         """Return what a file of saved values holds of it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ir_measures import Measure
@@ -13,6 +14,7 @@ from permed_measures.errors import ParamError
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import is_mean, is_share
+from permed_measures.evaluate.unjudged import Shares
 from permed_measures.inference import SAME, Interval
 from permed_measures.measures.definitions import definition
 from permed_measures.render import plots
@@ -21,13 +23,16 @@ from permed_measures.render.figure import Panel
 from permed_measures.render.html import figures
 from permed_measures.render.layout import Layout
 from permed_measures.render.plots import Dot
+from permed_measures.render.queries import Behind, Queries
 from permed_measures.render.result import Format, Result, written
-from permed_measures.render.words import queries
+from permed_measures.render.words import NONE, queries
 
 if TYPE_CHECKING:
     from permed_measures.evaluate.evaluation import Evaluation
 
 ALL, _INTERVAL = "all", "95% interval"
+_RANKS = 10
+"""Up to so many ranks each has its column; above that they are in bands."""
 _FOR_PROGRAMS = ("csv", "jsonl")
 
 
@@ -41,6 +46,8 @@ class Evaluations(Result):
     signatures: bool = False
     interval: bool = False
     cluster: Groups | None = None
+    behind: Behind | None = None
+    """Texts and documents behind the queries of the page, by the names of the runs."""
 
     @property
     def first(self) -> Evaluation:
@@ -81,7 +88,17 @@ class Evaluations(Result):
         return Document("", "", [Section("", [replace(self._wide(), title=self.counted, below=below)])])
 
     def page(self) -> Document:
-        """Return the page: intervals, plots, definitions, conditions, notes."""
+        """Return the page: what a notebook shows, and all queries with what is behind them, the worst first."""
+        columns = {label: [one.columns.get(m) for one in self.runs.values()] for m, label in self.first.labels.items()}
+        values = {label: [one for one in of if one is not None] for label, of in columns.items() if None not in of}
+        if not values:
+            return self.notebook()
+        first = next(iter(values.values()))
+        worst = sorted({q: None for column in first for q in column}, key=lambda q: min(c[q] for c in first if q in c))
+        return Queries(list(self.runs), values, worst, behind=self.behind).into(self.notebook())
+
+    def notebook(self) -> Document:
+        """Return means, intervals, plots, what is unjudged, definitions, conditions, notes."""
         shown = replace(self, interval=True, by_query=False)
         drawn = [
             Figure(panel.draw(width=plots.WIDTH), panel.title)
@@ -92,6 +109,8 @@ class Evaluations(Result):
         means = shown._wide() if len(self.runs) > 1 else shown._rows()  # noqa: SLF001  (the same class)
         blocks: list[Block] = [means, figures(drawn)]
         sections = [Section("Means", blocks, "means")]
+        unjudged = {name: one.unjudged for name, one in self.runs.items() if one.unjudged}
+        sections += [Section(table.title, [table], "unjudged") for table in unjudged_table(unjudged)]
         below = {"Definitions": _definitions(self.first), "Conditions": self._conditions(), "Notes": notes}
         for title, lines in below.items():
             sections += [Section(title, [Lines(lines)], title.lower(), folded=title == "Conditions")] if lines else []
@@ -242,6 +261,25 @@ def standing(values: Mapping[str, float | None]) -> tuple[set[str], set[str]]:
     rest = {name: value for name, value in known.items() if name not in best}
     second = {name for name, value in rest.items() if value > max(rest.values()) - SAME and len(known) > 2}  # noqa: PLR2004  (of two, nobody is second)
     return (best, second) if rest else (set(), set())
+
+
+def unjudged_table(runs: Mapping[str, Shares]) -> list[Table]:
+    """Lay out the shares by rank and run; nothing where all are judged."""
+    known = {name: shares for name, shares in runs.items() if any(shares)}
+    if not known:
+        return []
+    depth = max(map(len, known.values()))
+    usual = range(1, depth) if depth <= _RANKS else (1, 5, 10, 20, 50, 100, 200, 500, 1000)
+    ends = [*(end for end in usual if end < depth), depth]
+    bands = [(low + 1, high) for low, high in pairwise([0, *ends])]
+    rows: list[list[Value]] = []
+    for name, shares in runs.items():
+        parts = [[share for share in shares[low - 1 : high] if share is not None] for low, high in bands]
+        means = [sum(part) / len(part) if part else None for part in parts]
+        rows.append([name, *(Cell(mean, NONE if mean is None else f"{mean:.1%}") for mean in means)])
+    heads = [str(high) if low == high else f"{low} to {high}" for low, high in bands]
+    below = ["of the lists that reach a rank; what is unjudged counts as not relevant, unless a measure says otherwise"]
+    return [Table(["run", *heads], rows, "unjudged documents by rank", left=1, below=below, name="unjudged-table")]
 
 
 def cutoff_panels(means: Mapping[Measure, Sequence[Dot]], said: str) -> list[Panel]:

@@ -1,7 +1,5 @@
 """What explain() found: values with their conventions, ties, and the whole explanation."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,14 +1,12 @@
 """Which convention produced a number: the question in its three forms, and the search."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, check_whole
 from permed_measures.evaluate import Plan
 from permed_measures.evaluate.conventions import FAMILIES, About, Convention, base_of, parse_about, short
 from permed_measures.evaluate.conventions.names import convention_of, measure_of
@@ -62,11 +60,9 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     ('GWAP@10', 'average precision at 10, a relevant document counts grade/2, divided by all judged relevant documents')
     """
     if (a is None) != (b is None):
-        msg = "give both a and b: a walk has two ends"
-        raise ParamError(msg)
+        raise ParamError("give both a and b: a walk has two ends")
     if a is not None and value is not None:
-        msg = "give either a value, or a and b"
-        raise ParamError(msg)
+        raise ParamError("give either a value, or a and b")
     search = Search(JudgedRun(qrels, run, None))
     abouts = [parse_about(word) for word in (about.split() if isinstance(about, str) else about or ())]
     if a is not None and b is not None:
@@ -74,8 +70,7 @@ def explain(  # noqa: PLR0913  (the question, in any of its three forms)
     if value is not None:
         return search.searched(value, abouts, decimals)
     if not abouts:
-        msg = f"say what it is about, such as about='map@10'; families: {', '.join(FAMILIES)}"
-        raise ParamError(msg)
+        raise ParamError(f"say what it is about, such as about='map@10'; families: {', '.join(FAMILIES)}")
     return search.explanation(abouts, ())
 
 
@@ -97,8 +92,7 @@ def as_target(value: float | str, decimals: int | None, *, unbounded: bool = Fal
         raise ParamError(f"value={value!r} is not allowed; give a number from 0 to 1, or a percentage")
     written = 17 if "e" in digits.lower() else len(digits.partition(".")[2])
     places = written if decimals is None else decimals
-    if isinstance(places, bool) or not isinstance(places, int) or places < 0:
-        raise ParamError(f"decimals={decimals!r} is not allowed; give an int >= 0")
+    check_whole("decimals", places, 0)
     if text.endswith("%") or (number > 1 and not unbounded):
         return number / _PERCENT, places + 2, [f"{text} is read as a percentage: {number / _PERCENT:.{places + 2}f}"]
     return number, places, []

@@ -1,7 +1,5 @@
 """A signature read back in words, and what two of them do not have in common."""
 
-from __future__ import annotations
-
 from permed_measures.errors import ParamError
 from permed_measures.measures import declared, parse
 from permed_measures.render.document import Document, Table, of_table

@@ -4,8 +4,6 @@ An entry that says ``compat`` is verified by compat/test_tools.py against the in
 were verified by hand: the tool's own function was run on made-up and real lists and gave the same number.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

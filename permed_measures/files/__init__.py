@@ -4,8 +4,6 @@
 where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip, bzip2, xz or zstd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -126,6 +124,5 @@ def _in_order(query_id: str, group: Any, *, scored: bool) -> Any:  # noqa: ANN40
     if not scored:
         return group
     if len(group) > _MOST_RANKS:
-        msg = f"query {query_id!r}: {len(group):,} documents cannot be told apart by 32-bit scores"
-        raise InputError(msg)
+        raise InputError(f"query {query_id!r}: {len(group):,} documents cannot be told apart by 32-bit scores")
     return {doc_id: len(group) - place for place, doc_id in enumerate(group)}

@@ -1,7 +1,5 @@
 """BEIR's qrels: tab-separated ``query-id``, ``corpus-id``, ``score``, with that header. A run has the same columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -81,9 +79,8 @@ def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:  # noq
         for doc_id, value in group.items():
             for written in (query_id, doc_id):
                 if not written.strip() or any(char in written for char in "\t\n\r"):
-                    msg = (
+                    raise InputError(
                         f"the id {written!r} holds a tab or a line end, or only white space: BEIR files cannot hold it"
                     )
-                    raise InputError(msg)
             rows.append(f"{query_id}\t{doc_id}\t{value!r}")
     return ("\n".join(rows) + "\n").encode()

@@ -1,7 +1,5 @@
 """Queries and candidates, what a reranker is given: JSON Lines, or what people hold in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -74,8 +72,7 @@ def _read(path: str | PathLike[str], read: Callable[[Mapping[str, Any]], Any]) -
         except ValueError as error:  # noqa: PERF203  (each line has its own message)
             raise records.error(str(error), line) from None
     if not found:
-        msg = "no query in the file"
-        raise records.source.error(msg)
+        raise records.source.error("no query in the file")
     return found
 
 
@@ -95,8 +92,7 @@ def _key(record: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 def _candidates(listed: Any) -> list[Candidate]:  # noqa: ANN401  (checked here)
     if isinstance(listed, (str, bytes)):
-        msg = "the candidates are a text, not a list"
-        raise ValueError(msg)  # noqa: TRY004  (the caller adds the place)
+        raise ValueError("the candidates are a text, not a list")  # noqa: TRY004  (the caller adds the place)
     made = [_candidate(item) for item in listed]
     again = first_repeated(candidate.doc_id for candidate in made)
     if again is not None:

@@ -1,7 +1,5 @@
 """CSV with a header that names query, document and grade or score; comma, tab, semicolon or bar between fields."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -100,8 +98,7 @@ def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             line = rows.line_num + 1
     except csv.Error as error:
         if str(error) == _END_WITHIN_QUOTES:
-            msg = "a quote opens in this line, and nothing closes it"
-            raise source.error(msg, _open_quote(text, line)) from None
+            raise source.error("a quote opens in this line, and nothing closes it", _open_quote(text, line)) from None
         raise source.error(f"not CSV: {error}", line) from None
 
 
@@ -134,7 +131,6 @@ def write(groups: Mapping[str, Mapping[str, float]], what: str, delimiter: str =
     for query_id, group in groups.items():
         for doc_id, value in group.items():
             if "\r" in query_id + doc_id or "\0" in query_id + doc_id:
-                msg = f"query {query_id!r}, document {doc_id!r}: CSV files cannot hold such an id"
-                raise InputError(msg)
+                raise InputError(f"query {query_id!r}, document {doc_id!r}: CSV files cannot hold such an id")
             rows.writerow((query_id, doc_id, repr(value)))
     return text.getvalue().encode()

@@ -1,7 +1,5 @@
 """Rows as people hold them in memory: frames (pandas, polars, Arrow, Hugging Face, trectools), named tuples, dicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,8 +32,7 @@ def in_memory_rows(source: Any, what: str, columns: Sequence[str] | None) -> Ite
         return _frame_rows(source, what, columns)
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes)) and getattr(source, "ndim", 1) != 0:
         return _tuple_rows(source, what, columns)
-    msg = f"{what}: {type(source).__name__} is not a shape we know; give {_SHAPES}"
-    raise InputError(msg)
+    raise InputError(f"{what}: {type(source).__name__} is not a shape we know; give {_SHAPES}")
 
 
 def _picked(names: Sequence[str], what: str, columns: Sequence[str] | None, row: int = 0) -> tuple[str, str, str]:
@@ -77,11 +74,10 @@ def ids_of(column: list[Any], name: str, what: str) -> list[str]:
         elif hasattr(value, "__index__") and not isinstance(value, bool):
             ids.append(str(int(value)))
         else:
-            msg = (
+            raise InputError(
                 f"{what}, row {number}: the {name} {value!r} is a {type(value).__name__}; ids are strings or whole "
                 "numbers, none may be missing"
             )
-            raise InputError(msg)
     return ids
 
 
@@ -99,8 +95,7 @@ def _tuple_rows(rows: Iterable[Any], what: str, columns: Sequence[str] | None) -
         try:
             query_id, doc_id, value = (getattr(row, field.removeprefix(SMALLER)) for field in fields)
         except AttributeError:
-            msg = f"{place}: {row!r} has no fields {', '.join(fields)}; give {_SHAPES}"
-            raise InputError(msg) from None
+            raise InputError(f"{place}: {row!r} has no fields {', '.join(fields)}; give {_SHAPES}") from None
         check_ids({doc_id: None}, str(query_id))
         of = str(next((getattr(row, name) for name in SUBTOPIC_COLUMNS if hasattr(row, name)), ""))
         yield checked_query_id(query_id, place), doc_id, value, of
@@ -112,8 +107,7 @@ def checked_query_id(query_id: Any, what: str) -> str:  # noqa: ANN401  (checked
         msg = f"{what}: the query id {query_id!r} is a {type(query_id).__name__}; ids are strings, try str(id)"
         raise InputError(msg)
     if not query_id:
-        msg = f"{what}: an empty query id"
-        raise InputError(msg)
+        raise InputError(f"{what}: an empty query id")
     return query_id
 
 
@@ -126,8 +120,7 @@ def grouped(
     for number, (query_id, doc_id, given, _) in enumerate(rows, 1):
         group = groups.setdefault(query_id, {})
         if doc_id in group and keep is None:
-            msg = f"run, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}"
-            raise InputError(msg)
+            raise InputError(f"run, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}")
         value = (
             given if keep is None and not smaller else checked_score(given, doc_id, query_id)
         )  # elsewhere when ranked
@@ -160,11 +153,10 @@ def run_from_arrays(  # noqa: PLR0913  (one of the numbers is given)
     names = ids_of(_listed(query_ids), "query id", "run")
     found, numbers = (list(map(_listed, _listed(part))) for part in (ids, distances if scores is None else scores))
     if [len(names), *map(len, found)] != [len(found), *map(len, numbers)] or len(set(names)) != len(names):
-        msg = (
+        raise InputError(
             f"run: {len(names)} queries, {len(set(names))} of them different, {len(found)} rows of ids and "
             f"{len(numbers)} of numbers; each query has one of each, as long as each other"
         )
-        raise InputError(msg)
     lists = {query: zip(*pair, strict=True) for query, *pair in zip(names, found, numbers, strict=True)}
     rows = ((q, _document(place, doc_ids, q), n, "") for q, pairs in lists.items() for place, n in pairs if place != -1)
     return {query_id: {} for query_id in names} | grouped(rows, duplicates, smaller=scores is None)
@@ -181,6 +173,5 @@ def _document(place: Any, doc_ids: Sequence[str] | None, query_id: str) -> str: 
     if doc_ids is None:
         return ids_of([place], "document id", f"run, query {query_id!r}")[0]
     if not hasattr(place, "__index__") or not 0 <= place < len(doc_ids):
-        msg = f"run, query {query_id!r}: {place!r} is no place among the {len(doc_ids):,} doc_ids"
-        raise InputError(msg)
+        raise InputError(f"run, query {query_id!r}: {place!r} is no place among the {len(doc_ids):,} doc_ids")
     return ids_of([doc_ids[place]], "document id", "doc_ids")[0]

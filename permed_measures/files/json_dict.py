@@ -1,7 +1,5 @@
 """One JSON object of objects, ranx's form: ``{query_id: {doc_id: grade or score}}``; a run may hold lists of ids."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

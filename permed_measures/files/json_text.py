@@ -1,7 +1,5 @@
 """JSON, strictly: a key that occurs twice is an error; ids are strings or whole numbers."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -43,18 +41,20 @@ def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
     """Read JSON text; ValueError tells what is wrong."""
     try:
         return STRICT.decode(text)
-    except json.JSONDecodeError as error:
-        msg = f"not JSON ({error.msg}, column {error.colno})"
-        raise JSONSyntaxError(msg, error.lineno) from None
-    except RecursionError:
-        msg = "JSON nested too deeply"
-        raise JSONSyntaxError(msg) from None
-    except RepeatedKeyError:
-        raise
-    except ValueError:  # Python reads no whole number that is longer
-        found = _LONG_NUMBER.search(text)
-        msg = "a number of more than 4,300 digits"
-        raise JSONSyntaxError(msg, 1 if found is None else line_at(text, found.start())) from None
+    except (ValueError, RecursionError) as error:
+        raise fault(error, text) from None
+
+
+def fault(error: Exception, text: str, at: int = 0) -> RepeatedKeyError | JSONSyntaxError:
+    """Return what is wrong with a text, in which the JSON from a place on could not be read."""
+    if isinstance(error, RepeatedKeyError):
+        return error
+    if isinstance(error, json.JSONDecodeError):
+        return JSONSyntaxError(f"not JSON ({error.msg}, column {error.colno})", error.lineno)
+    if isinstance(error, RecursionError):
+        return JSONSyntaxError("JSON nested too deeply", line_at(text, at))
+    found = _LONG_NUMBER.search(text, at)  # Python reads no whole number that is longer
+    return JSONSyntaxError("a number of more than 4,300 digits", line_at(text, found.start() if found else at))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -144,22 +144,26 @@ def kind(value: Any) -> str:  # noqa: ANN401  (any JSON value)
     return names.get(type(value), "null")
 
 
+def as_object(value: Any, said: str) -> dict[str, Any]:  # noqa: ANN401  (checked here)
+    """Return a JSON object; of anything else the ValueError says what it is, and what was expected."""
+    if not isinstance(value, dict):
+        raise ValueError(f"a JSON {kind(value)}, {said}")  # noqa: TRY004  (readers add file and line to a ValueError)
+    return value
+
+
 def as_id(value: Any, name: str) -> str:  # noqa: ANN401  (checked here)
     """Return an id as a string; ValueError where it is not one."""
     if isinstance(value, str):
         if not value:
-            msg = f"an empty {name}"
-            raise ValueError(msg)
+            raise ValueError(f"an empty {name}")
         try:
             value.encode()
         except UnicodeEncodeError:
-            msg = f"the {name} {value!r} holds half a character (a lone surrogate)"
-            raise ValueError(msg) from None
+            raise ValueError(f"the {name} {value!r} holds half a character (a lone surrogate)") from None
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    msg = f"the {name} {_short(value)} is a JSON {kind(value)}; ids are strings or whole numbers"
-    raise ValueError(msg)
+    raise ValueError(f"the {name} {_short(value)} is a JSON {kind(value)}; ids are strings or whole numbers")
 
 
 def as_grade(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked here)
@@ -167,8 +171,7 @@ def as_grade(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
     try:
         return canonical(value)
     except (ValueError, TypeError, OverflowError):
-        msg = f"document {doc_id!r}: the grade {_short(value)} is not a finite number"
-        raise ValueError(msg) from None
+        raise ValueError(f"document {doc_id!r}: the grade {_short(value)} is not a finite number") from None
 
 
 def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked here)
@@ -182,8 +185,7 @@ def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
         msg = f"document {doc_id!r}: the score {_short(value)} is too large: a score is below 1.8e308"
         raise ValueError(msg) from None
     if is_nan:
-        msg = f"document {doc_id!r}: the score is NaN; a ranking needs a number for every document"
-        raise ValueError(msg)
+        raise ValueError(f"document {doc_id!r}: the score is NaN; a ranking needs a number for every document")
     return value
 
 

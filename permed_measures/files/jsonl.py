@@ -1,13 +1,11 @@
 """PerMed's JSON Lines: one query a line, ``relevant_texts`` or ``ranked_results``; list order is the ranking."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from permed_measures.files.json_text import as_grade, as_id, as_score, first_repeated, json_lines, kind
+from permed_measures.files.json_text import as_grade, as_id, as_object, as_score, first_repeated, json_lines, kind
 from permed_measures.files.rows import KEEP_ONE, kept_of
 from permed_measures.files.source import Source
 
@@ -51,14 +49,11 @@ def read(source: Source, what: str) -> dict[str, Any]:
 
 def _query(record: Any, what: str, source: Source) -> tuple[str, Any]:  # noqa: ANN401  (checked here)
     keys = _JUDGED if what == "qrels" else _RETURNED
-    if not isinstance(record, dict):
-        msg = f"a JSON {kind(record)}, a line is an object with {_QUERY!r} and {keys[0]!r}"
-        raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
+    record = as_object(record, f"a line is an object with {_QUERY!r} and {keys[0]!r}")
     key = next((key for key in keys if key in record), None)
     if _QUERY not in record or key is None:
         missing = repr(_QUERY) if _QUERY not in record else " nor ".join(map(repr, keys))
-        msg = f"no key {missing}; the line has {', '.join(map(repr, record)) or 'no keys'}"
-        raise ValueError(msg)
+        raise ValueError(f"no key {missing}; the line has {', '.join(map(repr, record)) or 'no keys'}")
     query_id, texts = as_id(record[_QUERY], _QUERY), record[key]
     if isinstance(texts, dict) and what == "qrels":
         return query_id, {as_id(text_id, _TEXT): as_grade(grade, text_id) for text_id, grade in texts.items()}
@@ -69,8 +64,7 @@ def _query(record: Any, what: str, source: Source) -> tuple[str, Any]:  # noqa: 
     keep = kept_of(source.duplicates)
     source.dropped += len(text_ids) - len(set(text_ids))
     if keep is None and len(set(text_ids)) != len(text_ids):
-        msg = f"text {first_repeated(text_ids)!r} occurs twice in {key!r}; {KEEP_ONE}"
-        raise ValueError(msg)
+        raise ValueError(f"text {first_repeated(text_ids)!r} occurs twice in {key!r}; {KEEP_ONE}")
     if what == "run":
         for text_id, text in zip(text_ids, texts, strict=True):
             if isinstance(text, dict) and text.get("score") is not None:
@@ -88,8 +82,7 @@ def _grade(text: Any, text_id: str) -> int | float:  # noqa: ANN401  (an id, or 
         return 1
     key = next((key for key in _GRADES if key in text), None)
     if key is None:
-        msg = f"text {text_id!r} has none of the keys {', '.join(map(repr, _GRADES))}"
-        raise ValueError(msg)
+        raise ValueError(f"text {text_id!r} has none of the keys {', '.join(map(repr, _GRADES))}")
     return as_grade(text[key], text_id)
 
 

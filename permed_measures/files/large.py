@@ -20,8 +20,9 @@ from typing import Any
 from permed_measures import ranking
 from permed_measures.errors import InputError
 from permed_measures.files import format_of, trec
+from permed_measures.files.rows import ranked
 from permed_measures.files.source import Source, Unpacked
-from permed_measures.ranking import Grades, Order, Ranking, ranked
+from permed_measures.ranking import Grades, Order, Ranking
 
 LARGE = 8 << 20
 """Smaller files are read faster than an engine starts. A packed file counts four times its size."""

@@ -1,7 +1,5 @@
 """Grades and scores as text files write them."""
 
-from __future__ import annotations
-
 import math
 
 from permed_measures.numbers import canonical
@@ -21,8 +19,7 @@ def grade_of(text: str | bytes) -> int | float:
     try:
         return canonical(float(written))
     except ValueError:
-        msg = f"the grade {_shown(text)} is not a finite number"
-        raise ValueError(msg) from None
+        raise ValueError(f"the grade {_shown(text)} is not a finite number") from None
 
 
 def score_of(text: str | bytes) -> float:
@@ -35,11 +32,9 @@ def score_of(text: str | bytes) -> float:
     try:
         score = float(written)
     except ValueError:
-        msg = f"the score {_shown(text)} is not a number"
-        raise ValueError(msg) from None
+        raise ValueError(f"the score {_shown(text)} is not a number") from None
     if math.isnan(score):
-        msg = "the score is NaN; a ranking needs a number for every document"
-        raise ValueError(msg)
+        raise ValueError("the score is NaN; a ranking needs a number for every document")
     return score
 
 

@@ -1,7 +1,5 @@
 """Output: files are written whole, or not at all; what is printed is printed as it is."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile
@@ -40,8 +38,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     """
     target = Path(path)
     if not str(path) or target.is_dir():
-        msg = "cannot write there: it is a folder; name a file"
-        raise InputError(msg, path=path)
+        raise InputError("cannot write there: it is a folder; name a file", path=path)
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     if path in _STDOUT:
         sys.stdout.flush()
@@ -82,8 +79,7 @@ def check_new_folder(path: str | Path) -> Path:
         msg = "an address; a folder is written here: write the table that evaluate_tables() returns there in Python"
         raise InputError(msg, path=path)
     if not target.name or target.is_file() or (target.is_dir() and any(target.iterdir())):
-        msg = "something is there already; name a new folder, or remove it"
-        raise InputError(msg, path=path)
+        raise InputError("something is there already; name a new folder, or remove it", path=path)
     return target
 
 

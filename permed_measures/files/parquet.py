@@ -1,7 +1,5 @@
 """Parquet with columns for query, document and grade or score, under the names that CSV files have."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import tempfile

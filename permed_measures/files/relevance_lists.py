@@ -1,7 +1,5 @@
 """Relevance lists, grades by rank without documents: ``{query_id: [1, 0, 1]}`` as JSON, JSON Lines, CSV or parquet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -41,8 +39,7 @@ def checked(lists: Any) -> dict[str, list[int | float]]:  # noqa: ANN401  (check
     if hasattr(lists, "tolist"):  # of numpy
         lists = lists.tolist()
     if not isinstance(lists, (Mapping, Sequence)) or isinstance(lists, (str, bytes)):
-        msg = f"relevance lists are {_FORMS}; this is a {kind(lists)}"
-        raise InputError(msg)
+        raise InputError(f"relevance lists are {_FORMS}; this is a {kind(lists)}")
     named: Iterable[tuple[Any, Any]] = lists.items() if isinstance(lists, Mapping) else enumerate(lists, 1)
     found = {}
     for name, grades in named:
@@ -51,8 +48,7 @@ def checked(lists: Any) -> dict[str, list[int | float]]:  # noqa: ANN401  (check
         except ValueError as error:  # noqa: PERF203  (the message names the query)
             raise InputError(f"query {name!r}: {error}") from None
     if len(found) != len(lists):
-        msg = "two queries have one id, once as a number and once as a text"
-        raise InputError(msg)
+        raise InputError("two queries have one id, once as a number and once as a text")
     return found
 
 
@@ -68,8 +64,7 @@ def _grade(grade: Any, rank: int) -> int | float:  # noqa: ANN401  (checked here
     try:
         return grade_of(grade) if isinstance(grade, str) else canonical(+grade)
     except (ValueError, TypeError, OverflowError):
-        msg = f"rank {rank}: the grade {grade!r} is not a finite number"
-        raise ValueError(msg) from None
+        raise ValueError(f"rank {rank}: the grade {grade!r} is not a finite number") from None
 
 
 def _of_records(source: Source) -> dict[str, list[int | float]]:
@@ -100,8 +95,7 @@ def _parts(record: Mapping[str, Any]) -> tuple[str, Any]:
         name = next((name for name in names if name in record), None)
         if name is None:
             told = ", ".join(map(repr, record)) or "nothing"
-            msg = f"no {' nor '.join(map(repr, names))}; there is {told}: a relevance list is {_FORMS}"
-            raise ValueError(msg)
+            raise ValueError(f"no {' nor '.join(map(repr, names))}; there is {told}: a relevance list is {_FORMS}")
         picked.append(record[name])
     return as_id(picked[0], "query id"), picked[1]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from permed_measures.errors import InputError, ParamError, check_choice
+from permed_measures.ranking import Grades, Ranking
 
 if TYPE_CHECKING:
     from permed_measures.files.source import Source
@@ -47,8 +49,7 @@ def names_of(columns: Sequence[Any], what: str, named: Sequence[str] | None = No
     if named is not None:
         if isinstance(named, str) or len(named) != 3 or not all(isinstance(name, str) and name for name in named):  # noqa: PLR2004  (query, document, number)
             number = VALUE_COLUMNS[what][0]
-            msg = f"{what} columns {named!r} are not allowed; give three names: query, document, {number}"
-            raise ParamError(msg)
+            raise ParamError(f"{what} columns {named!r} are not allowed; give three names: query, document, {number}")
         if named[2].startswith(SMALLER) and what == "qrels":
             msg = f"qrels column {named[2]!r}: a minus says that smaller is better, which no grade is; name the column"
             raise ParamError(msg)
@@ -85,8 +86,7 @@ def pick(
                 msg += f": say what they are with {what}_columns=('query', 'document', 'number') (--{what}-columns)"
             raise ValueError(msg)
         if list(columns).count(name) > 1:
-            msg = f"{name!r} occurs twice in the header"
-            raise ValueError(msg)
+            raise ValueError(f"{name!r} occurs twice in the header")
         picked.append(name)
     return picked[0], picked[1], picked[2]
 
@@ -148,11 +148,10 @@ def refuse_several(subtopics: Subtopics) -> None:
         if len(set(doc_ids)) < len(doc_ids):
             again = next(doc_id for doc_id in doc_ids if doc_ids.count(doc_id) > 1)
             of = ", ".join(repr(subtopic) for doc_id, subtopic in judged if doc_id == again)
-            msg = (
+            raise InputError(
                 f"query {query_id!r}, document {again!r} is judged for several subtopics (iterations {of}): that is "
                 "for measures such as alpha_nDCG and StRecall alone; for others keep one grade per document"
             )
-            raise InputError(msg)
 
 
 class Groups:
@@ -184,3 +183,14 @@ class Groups:
     def groups(self) -> dict[str, dict[str, Any]]:
         """All rows by query and document."""
         return self._groups or self._judgements.qrels()
+
+
+def ranked(
+    tops: Iterable[tuple[str, int, Sequence[str], Sequence[float]]], qrels: Mapping[str, Grades], depth: int
+) -> Iterator[tuple[str, Ranking]]:
+    """Rank the first documents of each query; of scores there is one more than asked: the last one may be tied."""
+    for query_id, num_ret, top, scores in tops:
+        grades = qrels.get(query_id, {})
+        places = [(place, grades[doc_id]) for place, doc_id in enumerate(top[:depth], 1) if doc_id in grades]
+        ascending = array("d", reversed(scores)) if len(set(array("f", scores))) != len(scores) else None
+        yield query_id, Ranking(places, judged=grades.values(), num_ret=num_ret, ascending=ascending, top=top[:depth])

@@ -88,8 +88,7 @@ class Source(PathLike[str]):
         self.path = Path(fspath(path))
         self._kept: Path | bytes = self.path
         if not fspath(path):
-            msg = "the name of a file is empty: is a variable of the shell not set?"
-            raise InputError(msg)
+            raise InputError("the name of a file is empty: is a variable of the shell not set?")
         try:
             if path == STDIN:
                 start = self._keep(_standard_input())
@@ -311,8 +310,7 @@ class _Unzstd(io.RawIOBase):
             )
             if not piece:
                 if not at_end:
-                    msg = "it ends too early"
-                    raise BrokenZstdError(msg)
+                    raise BrokenZstdError("it ends too early")
                 return 0
             self._frame = _zstd_frame() if at_end else self._frame
             try:
@@ -373,8 +371,7 @@ def _piped(file: IO[bytes], start: bytes) -> Iterator[int]:
 
 def _standard_input() -> IO[bytes]:
     if sys.stdin is None:
-        msg = "standard input is closed"
-        raise ValueError(msg)
+        raise ValueError("standard input is closed")
     return sys.stdin.buffer
 
 

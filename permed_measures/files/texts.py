@@ -3,8 +3,6 @@
 TSV without a header (id, text), TSV and CSV with one, JSON Lines as of BEIR and Anserini, parquet; also .gz and .zst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from os import PathLike
 from typing import Any
@@ -53,11 +51,10 @@ def texts_of(source: TextsLike, wanted: Collection[str], what: str) -> dict[str,
     if wanted and not found:
         where = str(source) if isinstance(source, (str, PathLike)) else f"the texts of {what} ids"
         asked = ", ".join(map(repr, sorted(wanted)[:3]))
-        msg = (
+        raise InputError(
             f"{where}: none of the {len(wanted):,} {what} ids is there ({asked}); ids there are "
             f"{', '.join(map(repr, examples)) or 'none'}: is it the right file, and are ids written alike?"
         )
-        raise InputError(msg)
     return found
 
 
@@ -88,7 +85,8 @@ def _rows(path: str | PathLike[str], what: str) -> Iterator[tuple[str, str, str]
     """Yield place, id and text of every line."""
     source = Source(path)
     start = source.head()
-    if start.lstrip()[:1] in (b"{", b"[") or start[:4] == b"PAR1" or _has_header(start, what):
+    has_header = any(name.strip().lower() in IDS[what] for name in header(start)[1])
+    if has_header or start.lstrip()[:1] in (b"{", b"[") or start[:4] == b"PAR1":
         yield from _records(source, what)
         return
     for number, line in source.lines():  # as of MS MARCO
@@ -96,10 +94,6 @@ def _rows(path: str | PathLike[str], what: str) -> Iterator[tuple[str, str, str]
         if not tab or not text_id:
             raise source.error(f"no id and text with a tab between them: {shown(line)}", number)
         yield f"{source.path}:{number}", text_id, text.replace("\t", " ")
-
-
-def _has_header(start: bytes, what: str) -> bool:
-    return any(name.strip().lower() in IDS[what] for name in header(start)[1])
 
 
 def _records(source: Source, what: str) -> Iterator[tuple[str, str, str]]:

@@ -1,7 +1,5 @@
 """Times, durations and numbers as logs write them, with the unit that a field's name ends in; none is guessed."""
 
-from __future__ import annotations
-
 import math
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """TSV with a header: CSV with tabs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from permed_measures.files import csv_table

@@ -14,8 +14,6 @@ A run that is one of several repeats of a system has its number beside the name:
 was lost or changed by hand is noticed: counts, means and digests must be those of the lines.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -26,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError
-from permed_measures.files.json_text import SAVED, json_lines, kind
+from permed_measures.files.json_text import SAVED, as_object, json_lines
 from permed_measures.files.output import write_whole
 from permed_measures.files.source import STDIN, Source
 from permed_measures.signature import Digest, Signature
@@ -124,31 +122,25 @@ class _Reader:
         self.judged: dict[str, Digest] = {}
 
     def take(self, record: Any) -> None:  # noqa: ANN401  (checked here)
-        if not isinstance(record, dict):
-            msg = f"a JSON {kind(record)}, a line is an object"
-            raise ValueError(msg)  # noqa: TRY004  (json_lines adds file and line to a ValueError)
         if self.options is None:
-            self.options = _options(record)
+            self.options = _options(as_object(record, "a line is an object"))
             return
-        keys = set(record) - {"repeat"}
+        keys = set(as_object(record, "a line is an object")) - {"repeat"}
         takers = ((_MEASURE_KEYS, self._measure), (_QUERY_KEYS, self._query), (_NOTE_KEYS, self._note))
         taker = next((taker for known, taker in takers if keys == known), None)
         if taker is None:
             known = " or ".join(f"({', '.join(sorted(known))})" for known, _ in takers)
-            msg = f"the keys {', '.join(sorted(keys)) or 'are none'}; a line has {known}"
-            raise ValueError(msg)
+            raise ValueError(f"the keys {', '.join(sorted(keys)) or 'are none'}; a line has {known}")
         name, repeat = _text(record, "run"), record.get("repeat")
         if repeat is not None and (type(repeat) is not int or repeat < 1):
-            msg = f"the repeat {repeat!r} is not a whole number >= 1"
-            raise ValueError(msg)
+            raise ValueError(f"the repeat {repeat!r} is not a whole number >= 1")
         taker((name, repeat), record)
 
     def _measure(self, key: tuple[str, int | None], record: dict[str, Any]) -> None:
         run = self.runs.setdefault(key, SavedRun(key[0], [], [], key[1]))
         name = _text(record, "measure")
         if any(column.name == name for column in run.columns) or key in self.started:
-            msg = f"the measure {name!r} of {key[0]!r} occurs before, or after the run's queries"
-            raise ValueError(msg)
+            raise ValueError(f"the measure {name!r} of {key[0]!r} occurs before, or after the run's queries")
         run.columns.append(Column(name, Signature.parse(_text(record, "signature")), {}))  # type: ignore[attr-defined]  # a list, here
         self.means.setdefault(key, []).append(record["mean"])
 
@@ -158,8 +150,7 @@ class _Reader:
     def _query(self, key: tuple[str, int | None], record: dict[str, Any]) -> None:
         run, query_id, values = self._run(key), _text(record, "query"), record["values"]
         if (*key, query_id) in self.seen:
-            msg = f"the query {query_id!r} of {key[0]!r} occurs before"
-            raise ValueError(msg)
+            raise ValueError(f"the query {query_id!r} of {key[0]!r} occurs before")
         self.seen.add((*key, query_id))
         self.started.add(key)
         if not isinstance(values, list) or len(values) != len(run.columns) or not all(map(_is_value, values)):
@@ -175,24 +166,20 @@ class _Reader:
 
     def _run(self, key: tuple[str, int | None]) -> SavedRun:
         if key not in self.runs:
-            msg = f"the run {key[0]!r} has no measure in the lines before"
-            raise ValueError(msg)
+            raise ValueError(f"the run {key[0]!r} has no measure in the lines before")
         return self.runs[key]
 
     def finished(self) -> SavedValues:
         if not self.runs:
-            msg = "the file holds no values"
-            raise ValueError(msg)
+            raise ValueError("the file holds no values")
         total = Digest.total(self.judged.values()).text
         for key, run in self.runs.items():
             for column, mean in zip(run.columns, self.means[key], strict=True):
                 what, signature = f"{column.name} of {run.name!r}", column.signature
                 if len(column.values) != signature.n:
-                    msg = f"{what} has {len(column.values):,} values, its signature says n:{signature.n}"
-                    raise ValueError(msg)
+                    raise ValueError(f"{what} has {len(column.values):,} values, its signature says n:{signature.n}")
                 if not _same(mean, column.mean):
-                    msg = f"{what} has the mean {column.mean!r}, its line says {mean!r}"
-                    raise ValueError(msg)
+                    raise ValueError(f"{what} has the mean {column.mean!r}, its line says {mean!r}")
                 if signature.queries == "qrels" and signature.digest != total:
                     msg = f"{what}: the digests of its queries sum up to {total}, its signature says {signature.digest}"
                     raise ValueError(msg)
@@ -201,8 +188,7 @@ class _Reader:
 
 def _options(record: dict[str, Any]) -> Mapping[str, Any]:
     if record.get("permed_measures") != "values":
-        msg = 'no saved values: the first line of such a file is {"permed_measures": "values", …}'
-        raise ValueError(msg)
+        raise ValueError('no saved values: the first line of such a file is {"permed_measures": "values", …}')
     if record.get("schema") != SCHEMA:
         msg = f"saved values of schema {record.get('schema')!r}; this version of permed_measures reads schema {SCHEMA}"
         raise ValueError(msg)
@@ -216,15 +202,13 @@ def _options(record: dict[str, Any]) -> Mapping[str, Any]:
 def _text(record: Mapping[str, Any], key: str) -> str:
     value = record[key]
     if not isinstance(value, str) or not value:
-        msg = f"{key!r} is {value!r}, not a text"
-        raise ValueError(msg)
+        raise ValueError(f"{key!r} is {value!r}, not a text")
     return value
 
 
 def _digest(text: str) -> Digest:
     if not re.fullmatch("[0-9a-f]{16}", text):
-        msg = f"'judged' is {text!r}, not 16 hex digits"
-        raise ValueError(msg)
+        raise ValueError(f"'judged' is {text!r}, not 16 hex digits")
     return Digest(0, int(text[:8], 16), int(text[8:], 16))
 
 

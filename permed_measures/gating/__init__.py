@@ -110,20 +110,14 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
 
 def _check_margins(rules: Rules, *, has_baseline: bool) -> None:
     if has_baseline and rules.max_drop is None:
-        msg = (
+        raise ParamError(
             "a baseline needs a margin, the drop that does not matter: max_drop=0.02 (in the shell --max-drop 0.02, or "
             "'nDCG@10=0.02' for one measure); permed-measures gate --power shows which margins these queries can decide"
         )
-        raise ParamError(msg)
-    given = {
-        "max_drop": rules.max_drop,
-        "hard_drop": rules.hard_drop,
-        "max_drop_since_anchor": rules.max_drop_since_anchor,
-    }
-    for name, value in given.items():
+    for name in ("max_drop", "hard_drop", "max_drop_since_anchor"):
+        value = getattr(rules, name)
         if value is not None and not has_baseline:
-            msg = (
+            raise ParamError(
                 f"{name}={value!r} is about a drop against a baseline, and none is given: give one (in the shell "
                 "--baseline RUN), or leave it out"
             )
-            raise ParamError(msg)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from ir_measures import Measure
@@ -23,7 +24,6 @@ from permed_measures.comparison.repeats import mean_evaluation
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Evaluation, Plan
 from permed_measures.files.values import Column, SavedRun, SavedValues, read, write
-from permed_measures.gating.checks import mean
 from permed_measures.inputs import Run, RunLike, as_run
 from permed_measures.notes import Queries
 from permed_measures.ranking import Order
@@ -67,14 +67,11 @@ class Rankings:
         whole = sha256()
         for query_id in sorted(query_ids):
             if query_id not in known:
-                known[query_id] = json.dumps([query_id, self._top(run.get(query_id, ()), depth)])
+                got = run.get(query_id, ())
+                top = in_order(got, depth, by=self._order) if isinstance(got, Mapping) else list(got[:depth])
+                known[query_id] = json.dumps([query_id, top])
             whole.update(known[query_id].encode())
         return whole.hexdigest()[:16]
-
-    def _top(self, returned: Mapping[str, float] | Sequence[str], depth: int | None) -> list[str]:
-        if isinstance(returned, Mapping):
-            return in_order(returned, depth, by=self._order)
-        return list(returned if depth is None else returned[:depth])
 
 
 def _streamed(run: EngineRun, depth: int | None, query_ids: Sequence[str]) -> str:
@@ -180,7 +177,7 @@ def accept(path: str | PathLike[str], runs: Sequence[Evaluation], rankings: Rank
     for measure, column in now.columns.items():
         best = _anchor(path, now, measure, told) if Path(path).exists() else {}
         label = now.labels[measure]
-        high, reached = mean(best.values()) if best else -math.inf, mean(column.values())
+        high, reached = fmean(best.values()) if best else -math.inf, fmean(column.values())
         if high > reached:
             told.append(f"{label}: the anchor stays at {high:.4f}, above the {reached:.4f} of this run")
         kept = best if high > reached else column

@@ -1,16 +1,15 @@
 """One check of a gate, and the rules by which it holds, fails, or is undecided."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
+from statistics import fmean
 from typing import Any, Literal, get_args
 
 from permed_measures import inference
 from permed_measures.comparison.repeats import Spread
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, check_choice
 from permed_measures.gating.conditions import Condition
 from permed_measures.inference import SAME, Extra, Interval, Span, Units
 from permed_measures.inference.student import t_quantile
@@ -109,14 +108,13 @@ class Rules:
                 raise ParamError(f"{name}={margin!r} is not allowed; give a number >= 0, such as 0.01")
         largest = max((margin for margin in margins.values() if margin is not None), default=0)
         if self.hard_drop is not None and self.hard_drop < largest:
-            msg = (
+            raise ParamError(
                 f"hard_drop={self.hard_drop:g} is below max_drop={largest:g}: it is the drop that fails without a test"
             )
-            raise ParamError(msg)
         if not isinstance(self.alpha, float) or not 0 < self.alpha < 0.5:  # noqa: PLR2004  (a level, one-sided)
             raise ParamError(f"alpha={self.alpha!r} is not allowed; give a number above 0 and below 0.5, such as 0.05")
-        if self.undecided not in (None, *UNDECIDED):
-            raise ParamError(f"undecided={self.undecided!r} is not allowed; give one of {', '.join(UNDECIDED)}")
+        if self.undecided is not None:
+            check_choice("undecided", self.undecided, UNDECIDED)
 
     def margin(self, name: str) -> float | None:
         """Return the drop that is allowed to a measure; None where none was named for it."""
@@ -127,12 +125,6 @@ class Rules:
         if verdict != "undecided":
             return int(verdict == "fails")
         return 3 if self.undecided == "fail" or (loud and self.undecided is None) else 0
-
-
-def mean(values: Iterable[float]) -> float:
-    """Return the mean, exactly rounded: the order changes nothing."""
-    listed = list(values)
-    return math.fsum(listed) / len(listed)
 
 
 def value_check(  # noqa: PLR0913, PLR0917  (a condition, the values, and how they are decided)
@@ -201,17 +193,12 @@ class Compared:
         """The units of run minus baseline."""
         return inference.units(differences(self.before, self.after), self.cluster_of)
 
-    @property
-    def wide(self) -> Span:
-        """The range of a difference."""
-        return Span(self.span.low - self.span.high, self.span.high - self.span.low, self.span.closed)
-
     def check(self, margin: float, rules: Rules) -> Check:
         """Bound the drop; the verdict waits for the correction over all checks."""
-        sample = self.sample
-        extra = _extra(self.repeats)
-        found = inference.drop(sample, margin, self.wide, alpha=rules.alpha, extra=extra)
-        shown = inference.difference_estimate(sample, self.wide, extra=extra)
+        sample, wide, extra = self.sample, self.span.of_differences, _extra(self.repeats)
+        found = inference.drop(sample, margin, wide, alpha=rules.alpha, extra=extra)
+        shown = inference.difference_estimate(sample, wide, extra=extra)
+        low, high = (0.0, 0.0) if shown is None else shown.interval(rules.alpha)
         plain = inference.estimate(sample, extra=extra)
         both = [query_id for query_id in self.before if query_id in self.after]
         return Check(
@@ -220,23 +207,19 @@ class Compared:
             "undecided",
             self.depth_identical,
             segment=self.segment,
-            value=mean(self.after[query_id] for query_id in both),
-            baseline=mean(self.before[query_id] for query_id in both),
+            value=fmean([self.after[query_id] for query_id in both]),
+            baseline=fmean([self.before[query_id] for query_id in both]),
             drop=found.drop + 0.0,  # not -0.0
-            interval=None if shown is None else _turned(shown.interval(rules.alpha)),
+            interval=None if shown is None else (0.0 - high, 0.0 - low),
             bound=found.upper,
             p=None if self.cluster_of is not None and len(sample) < inference.FEWEST_CLUSTERS else found.p,
             p_no_drop=None if plain is None else _tail(sample, plain),
             n=len(both),
             units=len(sample),
             smallest_margin=found.smallest_margin,
-            queries_needed=queries_needed(sample, margin, self.wide, rules.alpha, extra),
+            queries_needed=queries_needed(sample, margin, wide, rules.alpha, extra),
             repeats=self.repeats,
         )
-
-
-def _turned(interval: Interval) -> Interval:
-    return 0.0 - interval[1], 0.0 - interval[0]
 
 
 def _tail(sample: Units, found: inference.Estimate) -> float | None:
@@ -267,14 +250,8 @@ def queries_needed(sample: Units, margin: float, wide: Span, alpha: float, extra
 
     if not enough(math.inf):
         return None
-    low = max(1, inference.queries_for_margin(math.sqrt(spread), margin, alpha) - 1)
-    high = low + 1
-    while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return math.ceil(high * sample.queries / len(sample))
+    least = max(2, inference.queries_for_margin(math.sqrt(spread), margin, alpha))
+    return math.ceil(inference.fewest(enough, least) * sample.queries / len(sample))
 
 
 def decide_drops(checks: Sequence[Check], rules: Rules, correct: Callable[..., list[float | None]]) -> list[Check]:
@@ -319,10 +296,5 @@ def anchor_check(check: Check, limit: float) -> Check:
     fails = (check.drop or 0.0) > limit + SAME
     why = f"accepted drops add up to more than {limit:g} below the best accepted state" if fails else ""
     return replace(
-        check,
-        kind="drop since anchor",
-        verdict="fails" if fails else "holds",
-        why=why,
-        p=None,
-        exit_code=int(fails),
+        check, kind="drop since anchor", verdict="fails" if fails else "holds", why=why, p=None, exit_code=int(fails)
     )

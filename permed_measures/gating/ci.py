@@ -1,7 +1,5 @@
 """What GitHub and GitLab show of a gate: markdown for a summary or a sticky comment, and annotations."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

@@ -1,12 +1,11 @@
 """What a gate asks: conditions, the measures behind their names, and serving figures. What is not known is an error."""
 
-from __future__ import annotations
-
 import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from sys import float_info
 from typing import Any
@@ -20,15 +19,10 @@ from permed_measures.files.source import Source
 from permed_measures.measures import parse
 from permed_measures.profiles import Entry, Profile
 
-
-def _equal(found: float, wanted: float) -> bool:
-    return math.isclose(found, wanted, rel_tol=0, abs_tol=1e-9)
-
-
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
-    "==": _equal,
+    "==": partial(math.isclose, rel_tol=0, abs_tol=1e-9),
     ">": operator.gt,
     "<": operator.lt,
 }
@@ -63,10 +57,9 @@ def parse_condition(text: str) -> Condition:
             raise ValueError(text)  # noqa: TRY301  (one message for all that is wrong)
         bound = float(found[3])
     except ValueError:
-        msg = (
+        raise ParamError(
             f"{text!r} is not a condition; write measure, one of {' '.join(OPERATORS)}, number, such as 'nDCG@10>=0.85'"
-        )
-        raise ParamError(msg) from None
+        ) from None
     return Condition(found[1], found[2], bound)
 
 
@@ -116,14 +109,12 @@ def ask(
         entries |= {name: known.get(name) or _entry(name, known) for name in margins if name not in entries}
         entries = entries or known
     if margins is not None and not entries:
-        msg = "a baseline needs measures: name some in conditions or in max_drop, or give a profile"
-        raise ParamError(msg)
+        raise ParamError("a baseline needs measures: name some in conditions or in max_drop, or give a profile")
     if not wanted and margins is None:
-        msg = (
+        raise ParamError(
             "nothing to check: give conditions such as 'nDCG@10>=0.85', a profile that has targets, or a baseline with "
             "max_drop and a profile"
         )
-        raise ParamError(msg)
     return Asked(values, figures, skipped, entries)
 
 
@@ -146,11 +137,10 @@ def _is_asked_of_figures(condition: Condition, known: Mapping[str, Entry], figur
     if condition.name not in figures:
         return f"{condition.name}_at_least" in figures
     if condition.name in known or _measure(condition.name) is not None:
-        msg = (
+        raise ParamError(
             f"{condition.name!r} is a measure, and a serving figure too: which of the two is meant cannot be told; "
             "rename it in the serving file"
         )
-        raise ParamError(msg)
     return True
 
 
@@ -196,6 +186,5 @@ def read_serving(path: str | Path) -> dict[str, Any]:
             raise
         raise InputError(str(error), path=path) from error
     if not isinstance(figures, dict):
-        msg = 'serving figures are one JSON object, such as {"p95_ms": 310}'
-        raise InputError(msg, path=path)
+        raise InputError('serving figures are one JSON object, such as {"p95_ms": 310}', path=path)
     return figures

@@ -17,9 +17,7 @@ from permed_measures.evaluate import Evaluation, evaluate
 from permed_measures.evaluate.groups import Groups
 from permed_measures.files.values import is_saved
 from permed_measures.gating.baselines import Baseline, Rankings
-from permed_measures.gating.checks import (
-    Rules,
-)
+from permed_measures.gating.checks import Rules
 from permed_measures.gating.conditions import Asked, Condition, ask
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.measures.base import written
@@ -113,11 +111,7 @@ class Input:
             if isinstance(run, EngineRun):
                 return run.evaluation
             found = evaluate(
-                *(qrels, run),
-                profile=profile,
-                min_relevance=self.min_relevance,
-                queries=self.queries,
-                order=self.order,
+                *(qrels, run), profile=profile, min_relevance=self.min_relevance, queries=self.queries, order=self.order
             )
             met = next((note for note in found.notes if NEVER_MEET in note), None)
             if met is not None:

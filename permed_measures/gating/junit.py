@@ -1,7 +1,5 @@
 """JUnit's XML, as GitLab and Jenkins read it: one test case per check; what could not be checked is an error."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from xml.etree import ElementTree as ET

@@ -1,12 +1,10 @@
 """What a gate can and cannot catch with these queries: before it is trusted, and for writing a gate.toml."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import Any
 
 from permed_measures import inference
@@ -15,7 +13,7 @@ from permed_measures.evaluate.clusters import clusters
 from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import span_of
 from permed_measures.files.values import is_saved
-from permed_measures.gating.checks import Rules, differences, mean, queries_needed
+from permed_measures.gating.checks import Rules, differences, queries_needed
 from permed_measures.gating.given import Evaluated
 from permed_measures.inference import Estimate, Extra, Units, estimate
 from permed_measures.inference.student import t_quantile
@@ -187,7 +185,7 @@ def gate_file(found: Evaluated, shown: Power, settings: Mapping[str, Any], folde
     for one, (measure, name) in zip(shown.margins, found.run.labels.items(), strict=True):
         column = found.run.columns[measure]
         estimated = inference.mean_estimate(inference.units(column), span_of(measure, [column]))
-        low = mean(column.values()) if estimated is None else estimated.interval()[0]
+        low = fmean(column.values()) if estimated is None else estimated.interval()[0]
         if "conditions" not in settings and low >= 0.01:  # noqa: PLR2004  (any value is >= 0)
             conditions.append(f"    {toml_text(f'{name} >= {math.floor(low * 100) / 100:g}')},")
         margins.append(f"{toml_text(name)} = {_up(one.smallest):g}  # from {one.smallest:.4f} on")

@@ -102,10 +102,9 @@ class RankingGate:
         settings["conditions"] = conditions or settings.get("conditions", [])
         missing = [name for name in ("qrels", "run") if name not in settings]
         if missing:
-            msg = (
+            raise ParamError(
                 f"ranking_gate: {' and '.join(missing)} not given, neither here, nor in the marker, nor in a gate.toml"
             )
-            raise ParamError(msg)
         if by_query:
             settings["qrels"] = self._one_query(settings["qrels"])
         return gate(**arguments(settings))

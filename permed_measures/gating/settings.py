@@ -1,7 +1,5 @@
 """gate.toml: what a gate checks, beside the code. Paths in it start from its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -110,10 +108,9 @@ def max_drops(given: tuple[str, ...]) -> float | dict[str, float] | None:
         except ValueError:
             margin = -1.0
         if name.strip() in found or margin < 0:
-            msg = (
+            raise ParamError(
                 f"--max-drop {text!r}: give one number >= 0 such as 0.02, or measures, such as nDCG@10=0.02, each once"
             )
-            raise ParamError(msg)
         found[name.strip()] = margin
     if "" in found and len(found) > 1:
         raise ParamError(f"--max-drop {given!r}: give one number for all measures, or one for each that is named")

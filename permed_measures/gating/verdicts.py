@@ -1,7 +1,5 @@
 """From what a gate is given to checked conditions: everything evaluated once, paired by query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -12,7 +10,7 @@ from ir_measures import Measure
 from permed_measures import inference
 from permed_measures.comparison import CORRECTIONS, Correction, run_name
 from permed_measures.comparison.systems import is_repeated
-from permed_measures.errors import InputError, ParamError
+from permed_measures.errors import InputError, ParamError, check_choice
 from permed_measures.evaluate import aggregate, is_mean
 from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
 from permed_measures.evaluate.groups import Groups, grouped
@@ -51,8 +49,7 @@ class Job:
 
     def done(self, tell: Callable[[str], None]) -> Gate:
         """Evaluate, check, and say what was found."""
-        if self.correction not in CORRECTIONS:
-            raise ParamError(f"correction={self.correction!r} is not allowed; give one of {', '.join(CORRECTIONS)}")
+        check_choice("correction", self.correction, CORRECTIONS)
         if stays_in_engine(self.given.qrels) and self.asked.entries:
             given, (segments, cluster) = self.given.in_engine(self.asked, self.segments, self.cluster)
             return replace(self, given=given, segments=segments, cluster=cluster).done(tell)
@@ -128,12 +125,10 @@ class Job:
         """Decide the conditions by means that people's sample corrects; drops stay those of the judge's grades."""
         given = self.given
         if groups or given.human is None:
-            msg = "human: a sample of queries says nothing of each segment; leave segments out"
-            raise ParamError(msg)
+            raise ParamError("human: a sample of queries says nothing of each segment; leave segments out")
         (run, *more) = runs_of(given.run)
         if more:
-            msg = "human: the means of one run are corrected, and several are given; give one"
-            raise ParamError(msg)
+            raise ParamError("human: the means of one run are corrected, and several are given; give one")
         found = corrected(
             *(given.qrels, given.human, run),
             profile=self.asked.profile(given.known, given.min_relevance),
@@ -184,8 +179,7 @@ class Job:
             if rules.max_drop_since_anchor is not None and baseline is not None:
                 anchor = baseline.anchor.get(measure)
                 if anchor is None:
-                    msg = "max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote"
-                    raise InputError(msg)
+                    raise InputError("max_drop_since_anchor needs a baseline that permed-measures gate --accept wrote")
                 one = replace(compared[0], before=anchor, cluster_of=units, depth_identical="")
                 check = anchor_check(one.check(rules.max_drop_since_anchor, rules), rules.max_drop_since_anchor)
                 since.append(replace(check, signature=signature))

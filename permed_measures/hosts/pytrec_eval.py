@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytrec_eval as host
-from ir_measures import Measure, nDCG
+from ir_measures import Measure
 from ir_measures.providers import registry
 from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, supported_nicknames
 
-from permed_measures.delegate import MAX_GRADE, binary, exact_measure, fit, handed, own_evaluator
-from permed_measures.errors import HostError, InputError, ParamError, did_you_mean
-from permed_measures.evaluate import Plan, distinct
+from permed_measures.delegate import MAX_GRADE, binary, fit, handed, own_evaluator
+from permed_measures.errors import HostError, InputError, ParamError
+from permed_measures.evaluate import Plan
+from permed_measures.hosts.pytrec_eval_names import GRADED, exact, over_columns, read, supported_measures
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, distinct_grades, ranking_of, rankings_of
-from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 from permed_measures.numbers import as_float, lowest_relevant
 from permed_measures.ranking import Rankings
 
@@ -44,27 +43,10 @@ OWN = own_evaluator()  # bound once, so that ours may take its place in pytrec_e
 _PATCH = "_permed_measures"
 _ARGUMENTS = ["query_relevance", "measures", "relevance_level", "judged_docs_only_flag"]
 
-_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-"""Those of trec_eval for a measure named without one: m_map_cut.c."""
-
-_CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success"}
-_RECALL_LEVELS = {"iprec_at_recall", "11pt_avg"}
-_FACTORS = {"Rprec_mult", "set_F"}
-_GRADED = ("ndcg", "ndcg_cut", "ndcg_rel", "Rndcg", "G")
-"""Measures of pytrec_eval's that look at grades: where it cannot take them, they are computed here."""
-
-_THEIRS = frozenset(host.supported_measures)
-
 _COUNTS = {"num_ret", "num_nonrel_judged_ret", "utility"}
 """What an unwanted document at the end of a list changes."""
 
 _FILLER = "permed_measures: a document that nobody returns"
-
-supported_measures: set[str] = {*_THEIRS} | {
-    name
-    for stem, (measure, ours) in host_names().items()
-    for name in (stem, stem + ours.cut if "cutoff" in measure.SUPPORTED_PARAMS and ours.at == "cutoff" else stem)
-}
 
 
 class RelevanceEvaluator:
@@ -93,15 +75,15 @@ class RelevanceEvaluator:
         judged_docs_only_flag: bool = False,  # noqa: FBT001, FBT002  (pytrec_eval's signature)
     ) -> None:
         level = lowest_relevant(relevance_level, "relevance_level")
-        theirs, ours = _read(measures, level)
+        theirs, ours = read(measures, level)
         self._judged_only = bool(judged_docs_only_flag)
         plain = handed(query_relevance, MAX_GRADE)
         checked_qrels: Any = query_relevance if plain else as_qrels(query_relevance)
         self._qrels = checked_qrels if plain else {query: grades for query, grades in checked_qrels.items() if grades}
         judgements: Mapping[str, Mapping[str, Any]] = self._qrels
         if theirs and not plain and not fit(distinct_grades(self._qrels)):
-            ours |= _exact(theirs)
-            theirs = {name for name in theirs if name.partition(".")[0] not in _GRADED}
+            ours |= exact(theirs)
+            theirs = {name for name in theirs if name.partition(".")[0] not in GRADED}
             judgements = {
                 query_id: {doc_id: binary(grade, level) for doc_id, grade in grades.items()}
                 for query_id, grades in self._qrels.items()
@@ -109,8 +91,8 @@ class RelevanceEvaluator:
             level_there = 1
         else:
             level_there = min(math.ceil(level), MAX_GRADE + 1)  # no grade there is higher
-        exact = _over_columns(theirs) if plain and not ours and not self._judged_only else {}
-        self._exact = (list(exact), Plan(list(exact.values()), level)) if exact else None
+        known = over_columns(theirs) if plain and not ours and not self._judged_only else {}
+        self._exact = (list(known), Plan(list(known.values()), level)) if known else None
         options = (theirs, level_there, self._judged_only)
         self._theirs = _Theirs(judgements, options, plain=plain) if theirs else None
         self._names = list(ours)
@@ -277,108 +259,6 @@ class _Theirs:
         for values in answers.values():
             values.update(dict.fromkeys(_COUNTS.intersection(values), 0.0))
         return answers
-
-
-def _read(names: Iterable[str | Measure], level: float) -> tuple[set[str], dict[str, Measure]]:
-    """Part the names: pytrec_eval's, in the one form that it reads safely, and ours with the key of each value."""
-    theirs: set[str] = set()
-    ours: list[tuple[str, Measure]] = []
-    betas: set[str] = set()
-    for name in [names] if isinstance(names, (str, Measure)) else names:
-        if isinstance(name, Measure):
-            ours.append((str(name), checked(name)))
-        elif not isinstance(name, str):
-            msg = f"a measure is given by name or as a measure, not as {type(name).__name__}"
-            raise ParamError(msg)
-        elif name in supported_nicknames:
-            theirs |= _members(name)
-        elif name in _THEIRS:
-            theirs.add(name)
-        elif (known := _with_parameters(name)) is not None:
-            theirs |= known
-            betas |= {word for word in known if word.startswith("set_F.")}
-        else:
-            ours += _ours(name)
-    if len(betas) > 1:
-        msg = f"{', '.join(sorted(betas))}: pytrec_eval computes one set_F at a time; make one evaluator for each"
-        raise ParamError(msg)
-    distinct([measure for key, measure in ours if key == str(measure)], level, name="relevance_level")
-    return theirs, dict(ours)
-
-
-def _members(nickname: str) -> set[str]:
-    members = set(supported_nicknames[nickname])
-    unknown = sorted(members - _THEIRS)
-    if unknown:
-        usable = [name for name, names in supported_nicknames.items() if _THEIRS.issuperset(names)]
-        msg = f"pytrec_eval cannot compute {nickname!r}: it lacks {', '.join(unknown)}; usable: {', '.join(usable)}"
-        raise ParamError(msg)
-    return members
-
-
-def _with_parameters(name: str) -> set[str] | None:
-    """Return pytrec_eval's names for one such as ndcg_cut.10,100, one for each parameter; None when it is not its own.
-
-    pytrec_eval ends the process on a cut-off of 0, on one that is given twice, and on parameters that are not cut-offs.
-    """
-    written = re.fullmatch(r"([A-Za-z0-9_]+?)[._]([0-9.,]+)", name)
-    if written is None or written[1] not in _THEIRS:
-        return None
-    stem, parameters = written[1], written[2].split(",")
-    if stem in _CUT:
-        pattern, allowed = r"0*[1-9]\d*", "cut-offs are whole numbers >= 1"
-    elif stem in _RECALL_LEVELS:
-        pattern, allowed = r"0+(\.\d+)?|1(\.0+)?|0*1", "recall levels are numbers from 0 to 1"
-    elif stem in _FACTORS:
-        pattern, allowed = r"\d+(\.\d+)?", "it takes a number >= 0"
-    else:
-        cut = f"{stem}_cut"
-        advice = f"; write {cut}_{written[2]}" if cut in _THEIRS else ""
-        msg = f"{name!r}: {stem} takes no parameter{advice}"
-        raise ParamError(msg)
-    if not all(re.fullmatch(pattern, parameter) for parameter in parameters):
-        msg = f"{name!r}: {allowed}, as in {stem}.{'5,10' if stem in _CUT else '0.5'}"
-        raise ParamError(msg)
-    return {f"{stem}.{_shortest(parameter)}" for parameter in parameters}
-
-
-def _shortest(number: str) -> str:
-    """Return the one way to write 5 and 05, or 0.5 and 0.50."""
-    whole, _, fraction = number.partition(".")
-    fraction = fraction.rstrip("0")
-    return f"{int(whole)}.{fraction}" if fraction else str(int(whole))
-
-
-def _ours(name: str) -> list[tuple[str, Measure]]:
-    """Return the measures of ours that a name stands for, each with the key of its values."""
-    named = trec_named(name)
-    if named:
-        return list(named.items())
-    for stem, (measure, ours) in host_names().items():
-        if name == stem + ours.cut and ours.at == "cutoff" and "cutoff" in measure.SUPPORTED_PARAMS:
-            return [(ours.trec(cutoff), type(measure)(**ours.params, cutoff=cutoff)) for cutoff in _CUTOFFS]
-    if "@" in name or "(" in name:
-        return [(str(measure), measure) for measure in parse_all(name)]
-    word = re.match(r"\w*", name)
-    near = did_you_mean(word[0] if word else name, {*supported_measures, *supported_nicknames})
-    msg = f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}"
-    raise ParamError(msg)
-
-
-def _over_columns(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures that have, over columns, every bit of pytrec_eval's; none where one name has no such."""
-    known = {(key := name.replace(".", "_")): exact_measure(key) for name in names}
-    found = {name: measure for name, measure in known.items() if measure is not None}
-    return found if len(found) == len(known) else {}
-
-
-def _exact(names: Collection[str]) -> dict[str, Measure]:
-    """Return our measures under pytrec_eval's names, for grades that pytrec_eval cannot take."""
-    found = {name: parse(name) for name in _GRADED if name in names and name != "ndcg_cut"}
-    cutoffs = [int(name.partition(".")[2]) for name in names if name.startswith("ndcg_cut.")]
-    if not cutoffs and "ndcg_cut" in names:
-        cutoffs = list(_CUTOFFS)
-    return found | {f"ndcg_cut_{cutoff}": nDCG @ cutoff for cutoff in sorted(cutoffs)}
 
 
 def _plain(query_id: str, returned: Mapping[str, float] | Sequence[str]) -> dict[str, float]:

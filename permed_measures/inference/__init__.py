@@ -46,6 +46,11 @@ class Span:
     high: float
     closed: bool = True
 
+    @property
+    def of_differences(self) -> Span:
+        """The range of the differences of two such values."""
+        return Span(self.low - self.high, self.high - self.low, self.closed)
+
 
 VALUE = Span(0.0, 1.0)
 DIFFERENCE = Span(-1.0, 1.0)
@@ -176,8 +181,7 @@ def estimate(sample: Units, k: int = 0, span: Span = DIFFERENCE, *, extra: Extra
 
 def widening(differences: Units) -> int:
     """Return the k of a difference's interval: 1 for 0/1 values or fewer than 10 units that differ, else 0."""
-    few = sum(abs(total) > SAME for total in differences.sums) < _FEW_DIFFERENCES
-    return 1 if few or differences.whole else 0
+    return int(differences.whole or len(differences.nonzero) < _FEW_DIFFERENCES)
 
 
 def mean_estimate(values: Units, span: Span = VALUE, *, extra: Extra = ()) -> Estimate | None:
@@ -236,7 +240,7 @@ def sign_flip_p(differences: Units) -> float | None:
     """
     kept = differences.nonzero
     if not kept or min(kept) > 0 or max(kept) < 0:  # of one sign: only all + and all - come as far
-        return min(1.0, 2.0 ** (1 - len(kept)))
+        return smallest_sign_flip_p(differences)
     if len(kept) > EXACT_UNITS:
         return None
     kept.sort()
@@ -341,7 +345,12 @@ def units_needed(deviation: float, difference: float, alpha: float, comparisons:
         found = detectable(deviation / math.sqrt(num), num, alpha, comparisons)
         return found is None or found <= difference
 
-    low, high = FEWEST_DETECTABLE - 1, FEWEST_DETECTABLE
+    return fewest(enough, FEWEST_DETECTABLE)
+
+
+def fewest(enough: Callable[[int], bool], least: int) -> int:
+    """Return the lowest number, from ``least`` on, that is enough, as all above it are."""
+    low, high = least - 1, least
     while not enough(high):
         low, high = high, 2 * high
     while high - low > 1:

@@ -1,7 +1,5 @@
 """Do two columns of numbers order the same systems alike: Kendall's tau, and tau_AP, which looks at the top."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

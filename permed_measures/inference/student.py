@@ -1,7 +1,5 @@
 """Student's t without scipy: tails and quantiles, any positive degrees of freedom."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import NormalDist

@@ -5,13 +5,4 @@ from permed_measures.judges.pairs import Agreement, agreement
 from permed_measures.judges.sampling import sample_queries
 from permed_measures.judges.scales import mapped, parse_map
 
-__all__ = [
-    "Agreement",
-    "Corrected",
-    "CorrectedMean",
-    "agreement",
-    "corrected",
-    "mapped",
-    "parse_map",
-    "sample_queries",
-]
+__all__ = ["Agreement", "Corrected", "CorrectedMean", "agreement", "corrected", "mapped", "parse_map", "sample_queries"]

@@ -1,7 +1,5 @@
 """Means from a judge's grades, corrected by a random sample of queries that people judged too (prediction-powered)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,15 +13,7 @@ from permed_measures.evaluate import Evaluation, evaluate, is_mean
 from permed_measures.evaluate.clusters import clusters
 from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import is_share, span_of
-from permed_measures.inference import (
-    DIFFERENCE,
-    Estimate,
-    Span,
-    Units,
-    difference_estimate,
-    mean_estimate,
-    units,
-)
+from permed_measures.inference import DIFFERENCE, Estimate, Span, Units, difference_estimate, mean_estimate, units
 from permed_measures.inference.student import t_quantile, t_tail
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.judges.pairs import Agreement, agreement
@@ -113,8 +103,7 @@ class Corrected(Result):
         for known, mean in self.means.items():
             if measure in (known, str(known), self.labels[known]):
                 return mean
-        msg = f"{measure} was not evaluated; these were: {', '.join(map(str, self.means))}"
-        raise KeyError(msg)
+        raise KeyError(f"{measure} was not evaluated; these were: {', '.join(map(str, self.means))}")
 
     def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
@@ -148,7 +137,8 @@ class Corrected(Result):
             share = is_share(measure)
             cells = [Cell(bounds.value, bounds.said(share=share), best=best, share=share) for bounds, best in three]
             cells.append(Cell(mean.correlation, number(mean.correlation, 2)))
-            rows.append([self.labels[measure], *cells, _gained(mean)])
+            quoted = f"people: {mean.why}" if mean.why else f"corrected: {mean.gain:.0%} narrower than people alone"
+            rows.append([self.labels[measure], *cells, quoted])
         heads = [what, "judge alone", "people alone", "corrected", "correlation", "quote"]
         brackets = f"In brackets: {1 - self.level:.0%} intervals."
         below = [f"{brackets} Correlation: of the judge's values with people's, query by query."]
@@ -164,12 +154,6 @@ class Corrected(Result):
         first, *rest = document.sections
         page = self.agreement.page()
         return Document(document.title, "", [first, plot, rest[0], *page.sections], style=page.style)
-
-
-def _gained(mean: CorrectedMean) -> str:
-    if mean.quote == "people":
-        return f"people: {mean.why}"
-    return f"corrected: {mean.gain:.0%} narrower than people alone"
 
 
 def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest by name)
@@ -214,7 +198,8 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
         if which is not None
     ]
     first = values[0][0]
-    _check_means(first.means)
+    if summed := [str(measure) for measure in first.means if not is_mean(measure)]:
+        raise ParamError(f"{', '.join(summed)}: only means can be corrected, and this is no mean over queries")
     means = {}
     for measure in first.means:
         from_judge, from_people = (
@@ -232,15 +217,8 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
 def _shared(judged: Qrels, by_people: Qrels) -> Qrels:
     shared = {query: grades for query, grades in by_people.items() if query in judged}
     if not shared:
-        msg = "no query was judged by both: are the query ids of people and judge written alike?"
-        raise InputError(msg)
+        raise InputError("no query was judged by both: are the query ids of people and judge written alike?")
     return shared
-
-
-def _check_means(means: Mapping[Measure, float]) -> None:
-    summed = [str(measure) for measure in means if not is_mean(measure)]
-    if summed:
-        raise ParamError(f"{', '.join(summed)}: only means can be corrected, and this is no mean over queries")
 
 
 def _column(evaluations: Sequence[Evaluation], measure: Measure, judged: Qrels) -> dict[str, float]:

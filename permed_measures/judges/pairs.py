@@ -148,15 +148,14 @@ class Agreement(Result):
             rows: list[list[Value]] = [[group, *(found[key] for key in keys)] for group, found in pair.groups.items()]
             blocks.append(Table(heads, rows, title=f"{name} by {self.grouped_by}", left=1))
         if pair.worst:
-            told: list[list[Value]] = [[d.query_id, d.doc_id, d.people, d.judge, *self._told(d)] for d in pair.worst]
-            heads = ["query", "document", "people", name, *(["texts"] if self.texts else [])]
+            texts = self.texts
+            told: list[list[Value]] = [
+                [*d, *([f"{texts.get(d.query_id, '')} / {texts.get(d.doc_id, '')}"] if texts else [])]
+                for d in pair.worst
+            ]
+            heads = ["query", "document", "people", name, *(["texts"] if texts else [])]
             blocks.append(Table(heads, told, title="The worst disagreements", left=2))
         return blocks
-
-    def _told(self, found: GradedTwice) -> list[str]:
-        if not self.texts:
-            return []
-        return [" / ".join(self.texts.get(name, "") for name in (found.query_id, found.doc_id))]
 
 
 def _confusion(name: str, pair: Pairwise) -> Table:
@@ -202,8 +201,7 @@ def agreement(  # noqa: PLR0913  (people, judges, and what to look at; the rest 
     (2, 1, 0.5)
     """
     if not judges:
-        msg = "nobody to compare people with: give the qrels of a judge"
-        raise ParamError(msg)
+        raise ParamError("nobody to compare people with: give the qrels of a judge")
     if not 0 < alpha < 1:
         raise ParamError(f"alpha={alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
     people = as_qrels(human)

@@ -1,7 +1,5 @@
 """The plots of judges: which grades meet which, and three intervals of each mean."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Protocol

@@ -1,7 +1,5 @@
 """A random list of queries for people to judge."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 

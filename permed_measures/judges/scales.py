@@ -1,7 +1,5 @@
 """Grades of one scale said in another, by thresholds that the user states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
@@ -70,12 +68,11 @@ def to_scale_of(people: Qrels, judge: Qrels, scale: str | Scale | None, name: st
     highest = [max((g for grades in qrels.values() for g in grades.values()), default=0) for qrels in (people, judge)]
     low, high = sorted(highest)
     if low > 0 and high > _APART * low:
-        msg = (
+        raise InputError(
             f"people's highest grade is {highest[0]:g}, that of {name} {highest[1]:g}: these look like two scales. Say "
             "how the judge's grades become people's, such as '4:1,8:2' (from 4 on it is 1, from 8 on 2; in the shell "
             f"--map 4:1,8:2), or that the scale is the same: '{SAME}'"
         )
-        raise InputError(msg)
     return judge
 
 

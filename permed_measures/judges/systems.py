@@ -1,7 +1,5 @@
 """Whether judges order the same systems alike, and agree on who is better where a test decides."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -126,8 +124,7 @@ def system_orders(  # noqa: PLR0913  (two kinds of judges, systems, and how to c
 ) -> SystemOrders:
     """Evaluate every run with every judge's grades, on the queries that people and the judge share."""
     if len(runs) < 2:  # noqa: PLR2004  (one system has no order)
-        msg = f"an order of systems needs two runs at least; there is {len(runs)}"
-        raise ParamError(msg)
+        raise ParamError(f"an order of systems needs two runs at least; there is {len(runs)}")
     orders, num_queries = {}, {}
     for judge, qrels in judges.items():
         shared = [query for query in people if query in qrels]

@@ -4,8 +4,6 @@ An embedding is a function from text to a vector, given by the caller. No featur
 own cooperation feature returned 0.9 for ids that contain ``ground_truth``, which is the label.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,15 +33,13 @@ def _vector(embed: Embed, text: str) -> list[float]:
     vector = [float(number) for number in embed(text)]
     if not vector or not all(map(math.isfinite, vector)):
         found = "no numbers" if not vector else "a number that is not finite"
-        msg = f"the embedding of {text[:40]!r} holds {found}"
-        raise InputError(msg)
+        raise InputError(f"the embedding of {text[:40]!r} holds {found}")
     return vector
 
 
 def _cosine(a: list[float], b: list[float]) -> float:
     if len(a) != len(b):
-        msg = f"embeddings of {len(a)} and {len(b)} numbers cannot be compared"
-        raise InputError(msg)
+        raise InputError(f"embeddings of {len(a)} and {len(b)} numbers cannot be compared")
     length = math.hypot(*a) * math.hypot(*b)
     if length == 0:
         return 0.0
@@ -61,8 +57,7 @@ def reliability(name: str, known: Mapping[str, float], default: float = UNKNOWN)
     """
     value = known.get(name, default)
     if not math.isfinite(value):
-        msg = f"the reliability of {name!r} is {value!r}; give a finite number"
-        raise ParamError(msg)
+        raise ParamError(f"the reliability of {name!r} is {value!r}; give a finite number")
     return float(value)
 
 
@@ -192,6 +187,5 @@ def graph_features(  # noqa: PLR0913  (what the four features need)
 def _count(tree: Tree, key: str) -> int:
     items = tree.get(key) or []
     if not hasattr(items, "__len__"):
-        msg = f"a graph's {key!r} is a list, not a {type(items).__name__}"
-        raise InputError(msg)
+        raise InputError(f"a graph's {key!r} is a list, not a {type(items).__name__}")
     return len(items)

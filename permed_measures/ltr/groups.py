@@ -99,8 +99,7 @@ class Samples:
         taken.
         """
         if sum(given is not None for given in (weights, scores, model)) > 1:
-            msg = "give one of weights, scores and model, not several"
-            raise ParamError(msg)
+            raise ParamError("give one of weights, scores and model, not several")
         if weights is not None:
             return self._weighted(weights)
         if model is not None:
@@ -110,16 +109,14 @@ class Samples:
             scores = scores(self.needed_features("a function"))
         elif scores is None:
             if self.scores is None:
-                msg = "the samples have no field 'score': give weights, scores or a model"
-                raise ParamError(msg)
+                raise ParamError("the samples have no field 'score': give weights, scores or a model")
             return self.scores
         return self._checked_scores(scores)
 
     def needed_features(self, what: str) -> Floats:
         """Return the features; InputError where there are none."""
         if self.features is None:
-            msg = f"the samples have no features: {what} needs them"
-            raise InputError(msg)
+            raise InputError(f"the samples have no features: {what} needs them")
         return self.features
 
     def _features_for(self, model: Any) -> Any:  # noqa: ANN401  (a matrix, or a frame where the model wants names)
@@ -137,16 +134,13 @@ class Samples:
         try:
             vector = np.asarray(weights, dtype=np.float64)
         except (TypeError, ValueError):
-            msg = f"weights={weights!r} is not allowed; give one number per feature"
-            raise ParamError(msg) from None
+            raise ParamError(f"weights={weights!r} is not allowed; give one number per feature") from None
         if vector.shape != (features.shape[1],):
             found = f"{len(vector)} weights" if vector.ndim == 1 else f"weights of shape {vector.shape}"
             names = ", ".join(self.feature_names)
-            msg = f"{found} for {features.shape[1]} features ({names}); give one weight per feature"
-            raise ParamError(msg)
+            raise ParamError(f"{found} for {features.shape[1]} features ({names}); give one weight per feature")
         if not np.isfinite(vector).all():
-            msg = f"weights={vector.tolist()} is not allowed; a weight is a finite number"
-            raise ParamError(msg)
+            raise ParamError(f"weights={vector.tolist()} is not allowed; a weight is a finite number")
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite score is ranked, NaN is refused
             return self._checked_scores(features @ vector)
 
@@ -154,11 +148,9 @@ class Samples:
         try:
             column = np.asarray(scores, dtype=np.float64)
         except (TypeError, ValueError):
-            msg = f"scores are numbers, one per sample; found {type(scores).__name__}"
-            raise InputError(msg) from None
+            raise InputError(f"scores are numbers, one per sample; found {type(scores).__name__}") from None
         if column.shape != (len(self),):
-            msg = f"{len(self)} samples need {len(self)} scores; found an array of shape {column.shape}"
-            raise InputError(msg)
+            raise InputError(f"{len(self)} samples need {len(self)} scores; found an array of shape {column.shape}")
         wrong = np.isnan(column)
         if wrong.any():
             row = int(wrong.argmax())
@@ -216,8 +208,7 @@ def in_order(features: Floats, names: Sequence[str] | None, wanted: Sequence[str
         if tuple(names) == tuple(wanted):
             return features
         if set(names) != set(wanted):
-            msg = f"the features do not match those of {who}: {unlike(names, wanted)}"
-            raise InputError(msg)
+            raise InputError(f"the features do not match those of {who}: {unlike(names, wanted)}")
         # in memory as in the other order, so that a sum of products is rounded alike
         return np.take(features, [names.index(name) for name in wanted], axis=1)
     known = names or wanted

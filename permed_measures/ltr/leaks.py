@@ -115,11 +115,9 @@ separates right from wrong in all groups; 100.0% of the right candidates have th
     """
     for name, share in (("perfect", perfect), ("auc", auc), ("value", value)):
         if not 0.5 < share <= 1:  # noqa: PLR2004  (half is chance)
-            msg = f"leak_check: {name}={share!r} is not allowed; give a share > 0.5 and <= 1"
-            raise ParamError(msg)
+            raise ParamError(f"leak_check: {name}={share!r} is not allowed; give a share > 0.5 and <= 1")
     if not 0 < level < 1:
-        msg = f"leak_check: level={level!r} is not allowed; give a probability > 0 and < 1"
-        raise ParamError(msg)
+        raise ParamError(f"leak_check: level={level!r} is not allowed; give a probability > 0 and < 1")
     taken = as_samples(samples)
     features = taken.needed_features("a check for leaks")
     groups = _MixedGroups(taken, min_relevance)

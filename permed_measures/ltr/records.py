@@ -60,14 +60,11 @@ def _samples(
 ) -> Samples:
     fields = [group] if isinstance(group, str) else list(group)
     if features is not None and len(set(features)) < len(features):
-        msg = f"features={list(features)} is not allowed; name every feature once"
-        raise ParamError(msg)
+        raise ParamError(f"features={list(features)} is not allowed; name every feature once")
     if not fields:
-        msg = "group=() is not allowed; name the fields that tell groups apart, such as 'trace_id,node_id'"
-        raise ParamError(msg)
+        raise ParamError("group=() is not allowed; name the fields that tell groups apart, such as 'trace_id,node_id'")
     if not table.length:
-        msg = "no samples"
-        raise InputError(msg, path=table.path)
+        raise InputError("no samples", path=table.path)
     keys = {name: _ids(table, name) for name in fields}
     candidates = _candidates(table, candidate)
     labels = table.numbers("label", finite=True)
@@ -190,13 +187,11 @@ def _as_list(value: Any, names: tuple[str, ...] | None) -> list[Any]:  # noqa: A
     if isinstance(value, Mapping) and names is not None:
         by_name = value if value.keys() == set(names) else {str(name): number for name, number in value.items()}
         if by_name.keys() != set(names):
-            msg = f"the features do not match those of the first sample: {unlike(by_name, names)}"
-            raise ValueError(msg)
+            raise ValueError(f"the features do not match those of the first sample: {unlike(by_name, names)}")
         return [by_name[name] for name in names]
     if hasattr(value, "tolist"):  # numpy, which is what pandas makes of parquet's lists
         value = value.tolist()
     if names is None and isinstance(value, (list, tuple)):
         return list(value)
     wanted = "a list of numbers" if names is None else "named, as those of the first sample are"
-    msg = f"the features {short(value)} are a {type(value).__name__}, not {wanted}"
-    raise ValueError(msg)
+    raise ValueError(f"the features {short(value)} are a {type(value).__name__}, not {wanted}")

@@ -67,8 +67,7 @@ def samples_of(qrels: QrelsLike, run: RunLike) -> Samples:
     rows = []
     for query_id, scored in returned.items():
         if query_id not in judged:
-            msg = f"query {query_id!r} has no judgements: its samples would have no labels"
-            raise InputError(msg)
+            raise InputError(f"query {query_id!r} has no judgements: its samples would have no labels")
         docs = scored if isinstance(scored, Mapping) else {doc_id: -place for place, doc_id in enumerate(scored)}
         grades = judged[query_id]
         rows += [
@@ -79,8 +78,7 @@ def samples_of(qrels: QrelsLike, run: RunLike) -> Samples:
         missed = next((doc_id for doc_id in grades if doc_id not in returned.get(query_id, ())), None)
         if missed is not None:
             found = f"query {query_id!r}, document {missed!r} is judged and was not returned"
-            msg = f"{found}: its sample would lack a score"
-            raise InputError(msg)
+            raise InputError(f"{found}: its sample would lack a score")
     samples = as_samples(rows, group="query_id")
     return replace(samples, groups=[_from_query_id(str(group.trace_id)) for group in samples.groups])
 

@@ -203,20 +203,17 @@ class SoftmaxRanker:
             return features, X.labels, X.codes, names
         groups = found if groups is None else groups
         if groups is None:
-            msg = (
+            raise ParamError(
                 "SoftmaxRanker needs groups: give groups=…, or put them in a column of X and name it by group_column, "
                 "or enable scikit-learn's metadata routing"
             )
-            raise ParamError(msg)
         labels = labels_of(y, len(features))
         try:
             codes = as_codes(groups.to_list() if hasattr(groups, "to_list") else groups)
         except TypeError:
-            msg = "groups are one hashable value per sample: numbers, strings or tuples"
-            raise InputError(msg) from None
+            raise InputError("groups are one hashable value per sample: numbers, strings or tuples") from None
         if len(codes) != len(features):
-            msg = f"{len(features)} samples need as many groups; found {len(codes)}"
-            raise InputError(msg)
+            raise InputError(f"{len(features)} samples need as many groups; found {len(codes)}")
         return features, labels, codes, names
 
     def _split(self, X: Any) -> tuple[Floats, Any, Names]:  # noqa: ANN401, N803  (scikit-learn's name)
@@ -236,11 +233,10 @@ class SoftmaxRanker:
                 order = range(len(spans)) if generator is None else generator.permutation(len(spans)).tolist()
                 loss = learned.epoch([spans[place] for place in order], weights, rate=rate, l2=l2)
                 if not np.isfinite(weights).all() or not np.isfinite(loss):
-                    msg = (
+                    raise ParamError(
                         f"SoftmaxRanker: the weights diverged in epoch {epoch}; lower learning_rate="
                         f"{self.learning_rate} or scale the features"
                     )
-                    raise ParamError(msg)
                 self.loss_curve_.append(loss)
                 if watched is not None:
                     self.validation_curve_.append(watched.loss(weights)[0])
@@ -330,6 +326,5 @@ def _fitting(features: Floats, names: Names, width: int, wanted: Names) -> Float
     """Return the features in the order of the weights."""
     features = in_order(features, names, wanted, "SoftmaxRanker")
     if features.shape[1] != width:
-        msg = f"{features.shape[1]} features; the ranker was fitted on {width}"
-        raise InputError(msg)
+        raise InputError(f"{features.shape[1]} features; the ranker was fitted on {width}")
     return features

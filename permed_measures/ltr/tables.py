@@ -102,8 +102,7 @@ def table_of(source: Any) -> Table:  # noqa: ANN401  (one of the shapes below)
         return _of_frame(source)
     if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
         return _of_records(list(source))
-    msg = f"samples: {type(source).__name__} is not a shape we know; give {_SHAPES}"
-    raise InputError(msg)
+    raise InputError(f"samples: {type(source).__name__} is not a shape we know; give {_SHAPES}")
 
 
 def read_table(path: str | PathLike[str], format: str | None = None) -> Table:  # noqa: A002  (the natural word)
@@ -141,8 +140,7 @@ def _of_frame(frame: Any) -> Table:  # noqa: ANN401  (pandas' or polars')
     texts = list(map(str, frame.columns))
     again = first_repeated(texts)
     if again is not None:
-        msg = f"the column {again!r} occurs twice in the frame; name every column once"
-        raise InputError(msg)
+        raise InputError(f"the column {again!r} occurs twice in the frame; name every column once")
     names = dict(zip(texts, frame.columns, strict=True))
     absent = [None] * len(frame)
     return Table(texts, len(frame), lambda name: _plain(frame[names[name]].to_list()) if name in names else absent)
@@ -173,8 +171,7 @@ def _json_items(source: Source) -> Iterator[tuple[int, Any]]:
         raise source.error(str(error), line_at(text, wrong)) from None
     found = found.get("samples") if isinstance(found, dict) else found
     if not isinstance(found, list):
-        msg = 'a JSON file of samples is a list of objects, or {"samples": [object, …]}'
-        raise source.error(msg, 1)
+        raise source.error('a JSON file of samples is a list of objects, or {"samples": [object, …]}', 1)
     return enumerate(found)
 
 
@@ -206,8 +203,7 @@ def _csv_records(source: Source) -> Iterator[tuple[int, Any]]:
 
 def _parquet_records(source: Source) -> Iterator[tuple[int, Any]]:
     if not is_parquet(source.head()):
-        msg = "not a parquet file"
-        raise source.error(msg)
+        raise source.error("not a parquet file")
     names: list[str] = []
 
     def wanted(connection: Any, path: str) -> list[str]:  # noqa: ANN401  (DuckDB's)
@@ -236,8 +232,7 @@ def as_number(value: Any, what: str, *, is_text: bool = False, finite: bool = Fa
             return number
     except ValueError:
         pass
-    msg = f"the {what} {short(value)} is not a {'finite ' if finite else ''}number"
-    raise ValueError(msg)
+    raise ValueError(f"the {what} {short(value)} is not a {'finite ' if finite else ''}number")
 
 
 def short(value: Any) -> str:  # noqa: ANN401  (anything)

@@ -43,11 +43,10 @@ class TrainingGroups:
         small = sizes < 2  # noqa: PLR2004  (one candidate cannot be ranked wrongly)
         kept = ~small & (sums > 0)
         if not kept.any():
-            msg = (
+            raise InputError(
                 f"nothing to learn from: of {len(sizes)} groups {int(small.sum())} have fewer than 2 samples, "
                 f"{int((~small & (sums == 0)).sum())} have no positive label"
             )
-            raise InputError(msg)
         rows = rows[np.repeat(kept, sizes)]
         targets = labels[rows] / np.repeat(sums[kept], sizes[kept]) if shares else labels[rows]
         offsets = np.concatenate([[0], np.cumsum(sizes[kept])])
@@ -129,8 +128,7 @@ def split(X: Any, column: int | str | None) -> tuple[Floats, list[Any] | None, N
         if isinstance(column, int) and column not in names and -len(names) <= column < len(names):
             column = names[column]
         if column is not None and column not in names:
-            msg = f"SoftmaxRanker: group_column={column!r} is not a column; there are {names}"
-            raise ParamError(msg)
+            raise ParamError(f"SoftmaxRanker: group_column={column!r} is not a column; there are {names}")
         if column is not None:
             names.remove(column)
             groups = X[column].to_list()
@@ -139,21 +137,18 @@ def split(X: Any, column: int | str | None) -> tuple[Floats, list[Any] | None, N
     else:
         array = np.asarray(X)
         if array.ndim != 2:  # noqa: PLR2004  (a matrix)
-            msg = f"X is a matrix with one row per sample; found {array.ndim} dimensions"
-            raise InputError(msg)
+            raise InputError(f"X is a matrix with one row per sample; found {array.ndim} dimensions")
         if column is not None:
             if not isinstance(column, Integral) or not -array.shape[1] <= column < array.shape[1]:
-                msg = (
+                raise ParamError(
                     f"SoftmaxRanker: group_column={column!r} is not a column of an array with {array.shape[1]} columns"
                 )
-                raise ParamError(msg)
             groups, array = array[:, column].tolist(), np.delete(array, column, axis=1)
         features = _numbers(array)
     wrong = ~np.isfinite(features)
     if wrong.any():
         row, at = divmod(int(wrong.argmax()), features.shape[1])
-        msg = f"row {row}: feature {at} is {features[row, at]}; a feature is a finite number"
-        raise InputError(msg)
+        raise InputError(f"row {row}: feature {at} is {features[row, at]}; a feature is a finite number")
     named = names is not None and all(isinstance(name, str) for name in X.columns)
     return features, groups, tuple(names) if named and names is not None else None
 
@@ -163,30 +158,25 @@ def _columns(frame: Any) -> list[Any]:  # noqa: ANN401  (pandas' or polars')
     names = list(frame.columns)
     again = next((name for name in names if names.count(name) > 1), None)
     if again is not None:
-        msg = f"the column {again!r} occurs twice in the frame; name every feature once"
-        raise InputError(msg)
+        raise InputError(f"the column {again!r} occurs twice in the frame; name every feature once")
     wrong = [name for name in names if not isinstance(name, str)]
     if 0 < len(wrong) < len(names):
         found = f"the column {wrong[0]!r} has a name that is not text, and others have text"
-        msg = f"{found}; name all columns by text, or none"
-        raise InputError(msg)
+        raise InputError(f"{found}; name all columns by text, or none")
     return names
 
 
 def labels_of(y: Any, length: int) -> Floats:  # noqa: ANN401  (checked here)
     """Return the labels, one per sample."""
     if y is None:
-        msg = "SoftmaxRanker needs labels: give y, one number per sample"
-        raise ParamError(msg)
+        raise ParamError("SoftmaxRanker needs labels: give y, one number per sample")
     labels = _numbers(np.asarray(y.to_list() if hasattr(y, "to_list") else y))
     if labels.shape != (length,):
-        msg = f"{length} samples need as many labels; found an array of shape {labels.shape}"
-        raise InputError(msg)
+        raise InputError(f"{length} samples need as many labels; found an array of shape {labels.shape}")
     wrong = ~((labels >= 0) & (labels < float("inf")))
     if wrong.any():
         row = int(wrong.argmax())
-        msg = f"row {row}: the label {labels[row]} is not allowed; a label is a finite number >= 0"
-        raise InputError(msg)
+        raise InputError(f"row {row}: the label {labels[row]} is not allowed; a label is a finite number >= 0")
     return labels
 
 
@@ -198,5 +188,4 @@ def _numbers(array: NDArray[Any]) -> Floats:
             return np.asarray(array, dtype=np.float64)
         except (TypeError, ValueError):
             pass
-    msg = f"features and labels are numbers; found values of type {array.dtype}"
-    raise InputError(msg)
+    raise InputError(f"features and labels are numbers; found values of type {array.dtype}")

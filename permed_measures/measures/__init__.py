@@ -3,8 +3,6 @@
 A new measure is a new file beside this one: nothing else has to list it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -90,12 +88,10 @@ def parse_all(names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     if isinstance(names, str):
         words = _split(names)
         if not words:
-            msg = "an empty measure name; give one such as 'GWAP@10'"
-            raise ParamError(msg)
+            raise ParamError("an empty measure name; give one such as 'GWAP@10'")
         return [measure for word in words for measure in _parse_word(word)]
     if not isinstance(names, Iterable) or not getattr(names, "ndim", 1):
-        msg = f"a measure is given by name or as an ir_measures measure, not as {type(names).__name__}"
-        raise ParamError(msg)
+        raise ParamError(f"a measure is given by name or as an ir_measures measure, not as {type(names).__name__}")
     return [measure for name in names for measure in parse_all(name)]
 
 
@@ -173,11 +169,9 @@ def _literal_params(word: str, given: str) -> dict[str, Any]:
     try:
         call = ast.parse(_unmixed(f"_{given}"), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        msg = f"{word!r}: the parameters {given!r} cannot be read; write Name(param=value, …)"
-        raise ParamError(msg) from None
+        raise ParamError(f"{word!r}: the parameters {given!r} cannot be read; write Name(param=value, …)") from None
     if not isinstance(call, ast.Call) or call.args or any(keyword.arg is None for keyword in call.keywords):
-        msg = f"{word!r}: parameters are named, as in GWAP(max_rel=3)"
-        raise ParamError(msg)
+        raise ParamError(f"{word!r}: parameters are named, as in GWAP(max_rel=3)")
     return {str(keyword.arg): _literal(word, ast.unparse(keyword.value)) for keyword in call.keywords}
 
 
@@ -309,15 +303,13 @@ def checked(measure: Measure) -> Measure:
         if name == "judged_only" and info is None:
             return checked(_judged_only(measure))
         if info is None:
-            msg = f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}"
-            raise ParamError(msg)
+            raise ParamError(f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}")
         if name in _EVERYWHERE:
             _EVERYWHERE[name].checked(measure.NAME, name, value)
         elif declared(measure) is None and not info.validate(value):
             one_of = info.choices is not NOT_GIVEN
             allowed = f"one of {info.choices}" if one_of else f"a value of type {info.dtype.__name__}"
-            msg = f"{measure.NAME}: {name}={value!r} is not allowed; give {allowed}"
-            raise ParamError(msg)
+            raise ParamError(f"{measure.NAME}: {name}={value!r} is not allowed; give {allowed}")
     return _with_all_needed(measure)
 
 
@@ -340,6 +332,5 @@ def _with_all_needed(measure: Measure) -> Measure:
         if info.required and name not in measure.params:
             at = 10 if name == "cutoff" else 0.1  # a rank; a share, as of the recall of IPrec
             example = f"{measure.NAME}@{at}" if name == measure.AT_PARAM else f"{measure.NAME}({name}=…)"
-            msg = f"{measure.NAME} needs {name}; write {example}"
-            raise ParamError(msg)
+            raise ParamError(f"{measure.NAME} needs {name}; write {example}")
     return measure

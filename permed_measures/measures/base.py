@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -147,8 +147,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         for name in params:
             if name not in cls.SUPPORTED_PARAMS:
                 why = f" {cls.NOT_CONDENSED}" if name == "judged_only" else did_you_mean(name, cls.SUPPORTED_PARAMS)
-                msg = f"{cls.NAME} has no parameter {name!r}.{why}"
-                raise ParamError(msg)
+                raise ParamError(f"{cls.NAME} has no parameter {name!r}.{why}")
         checked = {}
         for name, param in cls.SUPPORTED_PARAMS.items():
             value = params.get(name, NOT_GIVEN)
@@ -170,7 +169,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         return isinstance(other, Measure) and repr(self) == repr(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (type(self), self.params)
+        return partial(type(self), **self.params), ()
 
     def value(self, ranking: Ranking) -> float:
         """Return the value of one query."""
@@ -188,11 +187,10 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         total = sum(values)
         if values and not (low - _ROOM <= min(values) and max(values) <= high + _ROOM and total == total):
             wrong = next(value for value in values if not low - _ROOM <= value <= high + _ROOM)
-            msg = (
+            raise ArithmeticError(
                 f"{self} has the value {wrong!r}, outside its range [{low:g}, {high:g}]; in {type(self).__module__} "
                 "mend the kernel, declare another RANGE, or let refuses() name the grades that it is not defined for"
             )
-            raise ArithmeticError(msg)
         return values
 
     def refuses(self, grade: Any) -> Any:  # noqa: ANN401, ARG002  (a number or a column; for subclasses)
@@ -213,8 +211,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         wrong = max((grade for grade in set(grades.values()) if self.refuses(grade)), default=None)
         if wrong is not None:
             doc_id = next(doc_id for doc_id, grade in grades.items() if grade == wrong)
-            msg = f"query {query_id!r}, document {doc_id!r}: grade {wrong!r} {self.advice(wrong)}"
-            raise InputError(msg)
+            raise InputError(f"query {query_id!r}, document {doc_id!r}: grade {wrong!r} {self.advice(wrong)}")
 
     def note(self, highest: float) -> str:  # noqa: ARG002  (for subclasses)
         """Say what a reader should know where no grade is above ``highest``; nothing for nothing."""
@@ -264,12 +261,7 @@ class StandardMeasure(RankingMeasure):
             cls.SUPPORTED_PARAMS["cutoff"] = NEEDED_CUTOFF
         undeclared = [name for name, info in cls.SUPPORTED_PARAMS.items() if not isinstance(info, Param)]
         if undeclared or own.keys() - theirs.SUPPORTED_PARAMS.keys():
-            msg = f"{cls.__module__}: the parameters are not those of ir_measures' {cls.NAME}"
-            raise TypeError(msg)
-
-
-def _remake(cls: type[RankingMeasure], params: dict[str, Any]) -> RankingMeasure:
-    return cls(**params)
+            raise TypeError(f"{cls.__module__}: the parameters are not those of ir_measures' {cls.NAME}")
 
 
 MeasureT = TypeVar("MeasureT", bound=RankingMeasure)
@@ -316,14 +308,11 @@ def define(cls: type[MeasureT]) -> MeasureT:
             setattr(cls, role, staticmethod(on_judged(function)))
         elif keywords != declared or len(parameters) != len(declared) + 1:
             takes = f"the {role} takes {sorted(keywords)} without defaults"
-            msg = f"{cls.__name__}: {takes}, the class declares {sorted(declared)}"
-            raise TypeError(msg)
+            raise TypeError(f"{cls.__name__}: {takes}, the class declares {sorted(declared)}")
     if not (cls.__doc__ or "").strip() or ">>>" not in (cls.__doc__ or ""):
-        msg = f"{cls.__name__}: a measure needs a docstring with a worked example"
-        raise TypeError(msg)
+        raise TypeError(f"{cls.__name__}: a measure needs a docstring with a worked example")
     if type(cls.VERSION) is not int or cls.VERSION < 1:
-        msg = f"{cls.__name__}: VERSION = {cls.VERSION!r} is not a whole number >= 1"
-        raise TypeError(msg)
+        raise TypeError(f"{cls.__name__}: VERSION = {cls.VERSION!r} is not a whole number >= 1")
     _check_names(cls)
     cls.__name__ = cls.NAME  # ir_measures registers and prints measures by it
     measure = cls()

@@ -1,6 +1,7 @@
 """Coverage: the share of queries that are served at all."""
 
-from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, REL, HostName, Reading
 from permed_measures.ranking import Ranking
 
 

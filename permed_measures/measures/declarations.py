@@ -85,8 +85,7 @@ class Param(ParamInfo):  # type: ignore[misc]  # ir_measures is untyped
         except (ValueError, TypeError):
             too_high = self.kind == "int" and isinstance(value, int) and value > _LONG
             allowed = f"an int <= {_LONG}" if too_high else self.allowed + self.why
-            msg = f"{measure}: {name}={value!r} is not allowed; give {allowed}"
-            raise ParamError(msg) from None
+            raise ParamError(f"{measure}: {name}={value!r} is not allowed; give {allowed}") from None
 
     def validate(self, value: Any) -> bool:  # noqa: ANN401  (ir_measures' signature)
         """Tell ir_measures whether a value is allowed."""

@@ -43,9 +43,7 @@ class _GMBpref(RankingMeasure):
     SUPPORTED_PARAMS = {"rel": REL}
     kernel = staticmethod(gm_bpref)
     EXAMPLES = ({}, {"rel": 2})
-
-    def aggregator(self) -> GeometricMean:
-        return GeometricMean()
+    aggregator = GeometricMean
 
 
 GMBpref = define(_GMBpref)

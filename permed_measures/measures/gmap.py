@@ -54,9 +54,7 @@ class _GMAP(RankingMeasure):
     SUPPORTED_PARAMS = {"rel": REL}
     kernel = staticmethod(gmap)
     EXAMPLES = ({}, {"rel": 2})
-
-    def aggregator(self) -> GeometricMean:
-        return GeometricMean()
+    aggregator = GeometricMean
 
 
 GMAP = define(_GMAP)

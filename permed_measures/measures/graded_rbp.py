@@ -2,16 +2,8 @@
 
 from typing import Any
 
-from permed_measures.measures.base import (
-    CUTOFF,
-    JUDGED_ONLY,
-    Expr,
-    HostName,
-    Param,
-    RankingMeasure,
-    RankingTable,
-    define,
-)
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, HostName, Param
 from permed_measures.ranking import Ranking
 
 
@@ -56,10 +48,7 @@ class _GradedRBP(RankingMeasure):
     EXAMPLES = ({"max_rel": 4}, {"max_rel": 4, "judged_only": True}, {"max_rel": 4, "p": 0.5})
     kernel = staticmethod(graded_rbp)
     expression = staticmethod(graded_rbp_expression)
-
-    @property
-    def ideal_is_top(self) -> bool:
-        return False  # only an endless list reaches 1
+    ideal_is_top = False  # only an endless list reaches 1
 
     def refuses(self, grade: Any) -> Any:  # noqa: ANN401  (a number, or a column)
         return grade > float(self["max_rel"])

@@ -122,10 +122,7 @@ class _GWAP(RankingMeasure):
     NAME = "GWAP"
     PRETTY_NAME = "Graded-Weight Average Precision"
     ALIASES = ("GWMAP",)
-    HOST_NAMES = (
-        HostName("gwmap", "GW-MAP"),
-        HostName("gwmap_ideal", "GW-MAP-ideal", {"norm": "ideal"}),
-    )
+    HOST_NAMES = (HostName("gwmap", "GW-MAP"), HostName("gwmap_ideal", "GW-MAP-ideal", {"norm": "ideal"}))
     SUPPORTED_PARAMS = {
         "cutoff": CUTOFF,
         "rel": REL,

@@ -1,6 +1,7 @@
 """Average precision within the list: how well the relevant documents that were returned are placed."""
 
-from permed_measures.measures.base import CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, REL, HostName, Reading
 from permed_measures.ranking import Ranking
 
 
@@ -50,10 +51,7 @@ class _ListAP(RankingMeasure):
     expression = staticmethod(list_ap_expression)
     READS = Reading("map", {"weights": None, "denominator": "retrieved"})
     EXAMPLES = ({}, {"rel": 2})
-
-    @property
-    def raising_helps(self) -> bool:
-        return False  # a document that enters the top k at its end lowers the average
+    raising_helps = False  # a document that enters the top k at its end lowers the average
 
 
 ListAP = define(_ListAP)

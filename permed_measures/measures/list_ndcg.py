@@ -1,6 +1,7 @@
 """nDCG within the list: how near the order of the returned documents is to their own best order."""
 
-from permed_measures.measures.base import CUTOFF, Expr, HostName, RankingMeasure, RankingTable, Reading, define
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import CUTOFF, HostName, Reading
 from permed_measures.measures.ndcg import DCG, dcg_ratio, gain_read, gain_written
 from permed_measures.ranking import Ranking
 

@@ -22,12 +22,7 @@ LARGEST = 1000
 
 
 def ndcg(
-    ranking: Ranking,
-    *,
-    cutoff: int | None,
-    dcg: str,
-    gains: Mapping[float, float] | None,
-    judged_only: bool,
+    ranking: Ranking, *, cutoff: int | None, dcg: str, gains: Mapping[float, float] | None, judged_only: bool
 ) -> float:
     """DCG of the list divided by the DCG of all judged documents in the best order."""
     if gains is not None:
@@ -68,12 +63,7 @@ def _ideal_dcg(grades: tuple[float, ...], dcg: str) -> float:
 
 
 def ndcg_expression(
-    table: RankingTable,
-    *,
-    cutoff: int | None,
-    dcg: str,
-    gains: Mapping[float, float] | None,
-    judged_only: bool,
+    table: RankingTable, *, cutoff: int | None, dcg: str, gains: Mapping[float, float] | None, judged_only: bool
 ) -> Expr:
     """Write the same over a table."""
     grade = table.grade if gains is None else table.mapped(table.grade, gains, otherwise=table.grade)

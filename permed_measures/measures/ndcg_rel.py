@@ -37,10 +37,7 @@ class _NDCGRel(RankingMeasure):
     HOST_NAMES = (HostName("ndcg_rel", "nDCG-rel", in_ranx=False),)
     SUPPORTED_PARAMS = {}
     kernel = staticmethod(ndcg_rel)
-
-    @property
-    def raising_helps(self) -> bool:
-        return False  # at its new rank there is less before it, against a higher ideal
+    raising_helps = False  # at its new rank there is less before it, against a higher ideal
 
 
 NDCGRel = define(_NDCGRel)

@@ -1,10 +1,8 @@
 """How many documents that are judged not relevant were returned."""
 
-from math import inf
-
 from ir_measures import SumAgg
 
-from permed_measures.measures.base import REL, HostName, RankingMeasure, define
+from permed_measures.measures.base import COUNT, REL, HostName, RankingMeasure, define
 from permed_measures.ranking import Ranking
 
 
@@ -33,17 +31,12 @@ class _NumNonRelJudgedRet(RankingMeasure):
     PRETTY_NAME = "Number of Judged Non-Relevant Documents Returned"
     HOST_NAMES = (HostName("num_nonrel_judged_ret", "judged non-relevant returned", in_ranx=False),)
     SUPPORTED_PARAMS = {"rel": REL}
-    RANGE = (0.0, inf)
+    RANGE = COUNT
     ZERO_WITHOUT = "judged"
     kernel = staticmethod(num_nonrel_judged_ret)
     EXAMPLES = ({}, {"rel": 2})
-
-    def aggregator(self) -> SumAgg:
-        return SumAgg()
-
-    @property
-    def ideal_is_top(self) -> bool:
-        return False  # it counts what is unwanted
+    aggregator = SumAgg
+    ideal_is_top = False  # it counts what is unwanted
 
 
 NumNonRelJudgedRet = define(_NumNonRelJudgedRet)

@@ -59,10 +59,7 @@ class _RBP(RankingMeasure):
     kernel = staticmethod(rbp)
     expression = staticmethod(rbp_expression)
     EXAMPLES = ({}, {"p": 0.5}, {"rel": 2})
-
-    @property
-    def ideal_is_top(self) -> bool:
-        return False  # only an endless list reaches 1
+    ideal_is_top = False  # only an endless list reaches 1
 
 
 RBP = define(_RBP)

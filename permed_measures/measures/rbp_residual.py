@@ -37,14 +37,8 @@ class _RBPResidual(RankingMeasure):
     COUNTS_RETURNED = True
     kernel = staticmethod(rbp_residual)
     EXAMPLES = ({}, {"p": 0.5})
-
-    @property
-    def raising_helps(self) -> bool:
-        return False  # a judged document in the place of an unjudged one lowers it
-
-    @property
-    def ideal_is_top(self) -> bool:
-        return False  # it tells of judgements, not of quality
+    raising_helps = False  # a judged document in the place of an unjudged one lowers it
+    ideal_is_top = False  # it tells of judgements, not of quality
 
 
 RBPResidual = define(_RBPResidual)

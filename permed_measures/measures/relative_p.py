@@ -1,6 +1,7 @@
 """Relative precision: precision at k as a share of the best that k documents allow."""
 
-from permed_measures.measures.base import NEEDED_CUTOFF, REL, Expr, HostName, RankingMeasure, RankingTable, define
+from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
+from permed_measures.measures.declarations import NEEDED_CUTOFF, REL, HostName
 from permed_measures.ranking import Ranking
 
 

@@ -4,6 +4,8 @@ from permed_measures.measures.base import REL, HostName, Param, RankingMeasure, 
 from permed_measures.measures.iprec_nearest import level
 from permed_measures.ranking import Ranking
 
+FIFTHS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+
 
 def rprec_mult(ranking: Ranking, *, multiple: float, rel: float) -> float:
     """Return the precision at a multiple of the number of relevant documents, rounded up."""
@@ -30,26 +32,11 @@ class _RprecMult(RankingMeasure):
     NAME = "RprecMult"
     PRETTY_NAME = "Precision at a Multiple of R"
     AT_PARAM = "multiple"
-    HOST_NAMES = (
-        HostName(
-            "Rprec_mult",
-            "Rprec-mult",
-            cut="",
-            at="multiple",
-            numbers=(0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0),
-            in_ranx=False,
-        ),
-    )
-    SUPPORTED_PARAMS = {
-        "multiple": Param("number", above=0, required=True, desc="what R is multiplied by"),
-        "rel": REL,
-    }
+    HOST_NAMES = (HostName("Rprec_mult", "Rprec-mult", cut="", at="multiple", numbers=FIFTHS, in_ranx=False),)
+    SUPPORTED_PARAMS = {"multiple": Param("number", above=0, required=True, desc="what R is multiplied by"), "rel": REL}
     kernel = staticmethod(rprec_mult)
     EXAMPLES = ({"multiple": 0.5}, {"multiple": 1.4, "rel": 2})
-
-    @property
-    def ideal_is_top(self) -> bool:
-        return False  # below R it is, above R other documents follow
+    ideal_is_top = False  # below R it is, above R other documents follow
 
 
 RprecMult = define(_RprecMult)

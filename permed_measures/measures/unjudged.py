@@ -35,14 +35,8 @@ class _Unjudged(RankingMeasure):
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(unjudged)
-
-    @property
-    def raising_helps(self) -> bool:
-        return False  # a judged document in the place of an unjudged one lowers it
-
-    @property
-    def ideal_is_top(self) -> bool:
-        return False  # it tells of judgements, not of quality
+    raising_helps = False  # a judged document in the place of an unjudged one lowers it
+    ideal_is_top = False  # it tells of judgements, not of quality
 
 
 Unjudged = define(_Unjudged)

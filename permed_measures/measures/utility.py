@@ -46,10 +46,7 @@ class _Utility(RankingMeasure):
     COUNTS_RETURNED = True
     kernel = staticmethod(utility)
     EXAMPLES = ({}, {"rel": 2}, {"rel_ret": 2, "nonrel_ret": 0.5, "rel_missed": 1})
-
-    @property
-    def ideal_is_top(self) -> bool:
-        return False  # there is no top
+    ideal_is_top = False  # there is no top
 
 
 Utility = define(_Utility)

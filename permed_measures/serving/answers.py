@@ -1,7 +1,5 @@
 """What rerankers answer: the ranking that an answer means; and their calls as a file, to be reported on again."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -165,8 +163,7 @@ def read_recorded(path: str | PathLike[str], query_ids: Sequence[str]) -> dict[s
             said = f"no {error}, which a call has" if isinstance(error, KeyError) else str(error)
             raise records.error(f"no call that bench-reranker --write-calls wrote: {said}", line) from None
     if not found:
-        msg = "no call in the file"
-        raise records.source.error(msg)
+        raise records.source.error("no call in the file")
     return found
 
 

@@ -55,8 +55,7 @@ class Latency:
         if self.sizes and len(self.sizes) != len(self.samples_ms):
             raise ParamError(f"{len(self.samples_ms)} samples, but {len(self.sizes)} sizes")
         if not np.all(np.isfinite(self.samples_ms)) or np.any(self.samples_ms < 0):
-            msg = "a latency is a finite number >= 0"
-            raise ParamError(msg)
+            raise ParamError("a latency is a finite number >= 0")
 
     @classmethod
     def of(cls, samples_ms: Iterable[float], sizes: Iterable[int | None] = (), **others: Any) -> Latency:  # noqa: ANN401  (fields)

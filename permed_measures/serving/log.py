@@ -135,8 +135,7 @@ class RequestReader:
                 raise
             start_s = latency_ms = None
         if latency_ms is None and failure is None:
-            msg = "the request has no duration, and did not fail"
-            raise ValueError(msg)
+            raise ValueError("the request has no duration, and did not fail")
         size = _number_in(flat, [self._chosen.size] if self._chosen.size else SIZES, "a number of candidates")
         tokens = _number_in(flat, [self._chosen.tokens] if self._chosen.tokens else TOKENS)
         return Request(latency_ms, start_s, None if size is None else int(size), tokens, failure)

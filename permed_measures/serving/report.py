@@ -1,7 +1,5 @@
 """What people read of serving figures and of rerankers: tables, plots, and what they mean."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from permed_measures.errors import InputError, ParamError
+from permed_measures.errors import InputError, ParamError, check_choice
 from permed_measures.evaluate import evaluate
 from permed_measures.files.candidates import as_candidates, as_queries
 from permed_measures.inputs import QrelsLike, as_qrels
@@ -72,8 +72,7 @@ class RerankEvaluator:
         profile: str | Path | Profile = "rerank",
         given: str = "text",
     ) -> None:
-        if given not in GIVEN:
-            raise ParamError(f"given={given!r} is not allowed; give one of {', '.join(map(repr, GIVEN))}")
+        check_choice("given", given, GIVEN)
         self.profile = load_profile(profile)
         self.given = given
         self.queries = as_queries(queries)
@@ -254,8 +253,9 @@ class RerankEvaluator:
     def _check(self, judged: Mapping[str, Any]) -> None:
         lacks = "are the query ids written alike?"
         if not self.qrels:
-            msg = f"none of the {len(self.queries)} queries is among the {len(judged)} of the qrels; {lacks}"
-            raise InputError(msg)
+            raise InputError(
+                f"none of the {len(self.queries)} queries is among the {len(judged)} of the qrels; {lacks}"
+            )
         if not self.query_ids:
             raise InputError(f"none of the {len(self.queries)} queries has candidates; {lacks}")
         for query_id in self.query_ids if self.given == "text" else ():

@@ -1,7 +1,5 @@
 """Latency, throughput and cost of one system, as one flat set of numbers; and what its cost brings."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping
@@ -123,8 +121,7 @@ def roi(  # noqa: PLR0913  (all that a return is made of)
     for name, value in (given | {"queries_per_day": queries_per_day, "revenue_per_query": revenue_per_query}).items():
         _at_least_zero(name, value)
     if baseline == 0:
-        msg = "baseline=0 is not allowed: an improvement over 0 has no size"
-        raise ParamError(msg)
+        raise ParamError("baseline=0 is not allowed: an improvement over 0 has no size")
     revenue, cost = queries_per_day * revenue_per_query, queries_per_day * usd_per_query
     shares = [change / baseline for change in (reranked - baseline, *(difference_interval or ()))]
     returns = [(revenue * share - cost) / cost for share in shares] if cost else []

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
-from permed_measures.errors import ParamError, did_you_mean
+from permed_measures.errors import ParamError, check_whole, did_you_mean
 from permed_measures.serving.calls import NOT_STARTED, TIMEOUT_S, Caller, Clock
 from permed_measures.serving.latency import Latency
-from permed_measures.serving.workers import Call, Phase, Turn, Turns, at_least
+from permed_measures.serving.workers import Call, Phase, Turn, Turns
 
 T = TypeVar("T")
 
@@ -33,8 +33,8 @@ class LoadPlan:
     max_calls: int | None = None
 
     def __post_init__(self) -> None:
-        at_least("threads", self.threads, 1)
-        at_least("max_calls", 1 if self.max_calls is None else self.max_calls, 1)
+        check_whole("threads", self.threads)
+        check_whole("max_calls", 1 if self.max_calls is None else self.max_calls)
         for name, low in (("duration_s", "> 0"), ("arrival_rate", "> 0"), ("drain_s", ">= 0")):
             number = getattr(self, name)
             if number is not None and not (0 < number < math.inf or (number == 0 and low == ">= 0")):

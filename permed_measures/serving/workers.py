@@ -1,7 +1,5 @@
 """Threads that make the calls they are handed, and a watch over calls that never end: the job ends in time."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time
@@ -13,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from permed_measures.errors import ParamError
+from permed_measures.errors import ParamError, check_whole
 from permed_measures.render.progress import progress as bar
 from permed_measures.serving.calls import NOT_CALLED, NOT_FINISHED, Caller, Clock, Timed, kind_of
 
@@ -71,13 +69,13 @@ class _Rounds(Turns):
     """Every input ``repeats`` times, in rounds, so that a drift of the machine meets all of them; failed ones again."""
 
     def __init__(self, count: int, *, repeats: int = 1, retries: int = 0, warmup: int | None = None) -> None:
-        at_least("repeats", repeats, 1)
-        self._retries = at_least("retries", retries, 0)
+        check_whole("repeats", repeats)
+        self._retries = check_whole("retries", retries, 0)
         self._places: Iterator[int] = (place for _ in range(repeats) for place in range(count))
         self._total, self._done, self._silent = repeats * count, 0, 0
         self._again: list[Turn] = []
         if warmup is not None:
-            self._places = islice(cycle(range(count)), at_least("warmup", warmup, 0))
+            self._places = islice(cycle(range(count)), check_whole("warmup", warmup, 0))
 
     @property
     def given_up(self) -> bool:
@@ -105,13 +103,6 @@ class _Rounds(Turns):
         return [Call(place, 0.0, 0.0, failure=why) for place in self._places]
 
 
-def at_least(name: str, number: int, low: int) -> int:
-    """Return a number of calls, or raise ParamError."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < low:
-        raise ParamError(f"{name}={number!r} is not allowed; give an int >= {low}")
-    return number
-
-
 @dataclass(frozen=True)
 class Phase:
     """Calls of one callable with some inputs; ``read`` returns what an answer to the input of a place means."""
@@ -126,8 +117,7 @@ class Phase:
 
     def __post_init__(self) -> None:
         if not self.values:
-            msg = "no inputs: nothing to call"
-            raise ParamError(msg)
+            raise ParamError("no inputs: nothing to call")
 
     def rounds(self, *, warmup: int, repeats: int, retries: int = 0) -> tuple[list[Call], list[Call], bool]:
         """Return the calls of the warm-up, those that count, and whether the rest was given up."""

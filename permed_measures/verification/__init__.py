@@ -1,7 +1,5 @@
 """Check our values against every installed reference, on the user's own data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from math import inf, isnan
@@ -25,16 +23,9 @@ from permed_measures.verification.references.reference import has_near_ties, has
 
 Grid = dict[str, dict[str, float]]
 
-AGREES = "agrees"
-DIFFERS = "differs"
-EXPLAINED = "differs, explained"
-NOT_APPLICABLE = "not applicable"
-FAILED = "failed"
-NO_SUCH_MEASURE = "no such measure"
-ABSENT = "absent"
-
-HOLDS = "holds"
-NOT_CONFIRMED = "not confirmed"
+AGREES, DIFFERS, EXPLAINED, FAILED = "agrees", "differs", "differs, explained", "failed"
+NOT_APPLICABLE, NO_SUCH_MEASURE, ABSENT = "not applicable", "no such measure", "absent"
+HOLDS, NOT_CONFIRMED = "holds", "not confirmed"
 
 
 @dataclass(frozen=True)
@@ -261,12 +252,7 @@ def _compared(computation: Computation, ours: Mapping[str, float], data: tuple[G
     if not differing:
         return {**found, "verdict": AGREES, "reason": computation.tolerance_reason}
     worst = max(differing, key=lambda q: inf if isnan(differences[q]) else differences[q])
-    found |= {
-        "max_difference": differences[worst],
-        "query_id": worst,
-        "ours": ours[worst],
-        "theirs": theirs.get(worst),
-    }
+    found |= {"max_difference": differences[worst], "query_id": worst, "ours": ours[worst], "theirs": theirs.get(worst)}
     reason = _explanation(computation, ours, differing, data)
     return {**found, "verdict": EXPLAINED if reason else DIFFERS, "reason": reason or "no known reason"}
 

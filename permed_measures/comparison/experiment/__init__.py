@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from itertools import combinations
 from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ir_measures import Measure
@@ -141,12 +141,10 @@ class Experiment(Result):
         for path in sorted(Path(folder).glob("*.values")):
             comparison, about = load_comparison(path)
             if "experiment" not in about:
-                msg = "these values are of no experiment; take them out of the folder"
-                raise InputError(msg, path=path)
+                raise InputError("these values are of no experiment; take them out of the folder", path=path)
             found.append((about, comparison))
         if not found:
-            msg = "no values of an experiment (*.values) are in this folder"
-            raise InputError(msg, path=str(folder))
+            raise InputError("no values of an experiment (*.values) are in this folder", path=str(folder))
         found.sort(key=lambda pair: int(pair[0]["place"]))
         about = found[0][0]
         comparisons = {str(known["dataset"]): comparison for known, comparison in found}
@@ -238,8 +236,7 @@ def _evaluated(jobs: Sequence[Job]) -> Iterable[Evaluation]:
             found = pool.map(_evaluate, jobs)
         yield from found
     except BrokenExecutor as error:
-        msg = "a process that evaluated runs was ended from outside; was there too little memory?"
-        raise HostError(msg) from error
+        raise HostError("a process that evaluated runs was ended from outside; was there too little memory?") from error
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -311,7 +308,7 @@ def _macro(system: str, baseline: str, found: Found, alpha: float) -> Macro:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if len(known) == len(values) else None
+    return fmean(known) if len(known) == len(values) else None
 
 
 def _interval(estimates: Sequence[inference.Estimate | None], alpha: float) -> Interval | None:

@@ -1,7 +1,5 @@
 """The file of an experiment: data sets, systems, what is measured; all of it checked before anything is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike

@@ -1,7 +1,5 @@
 """How an experiment is shown: over all data sets, set by set, and how alike the sets order the systems."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from permed_measures.comparison import Comparison
@@ -42,7 +40,8 @@ def page(experiment: Experiment) -> Document:
     if tables:
         sections.append(Section("Do data sets and measures order the systems alike?", tables, "agreement"))
     sections.append(Section("Definitions", [Lines(_definitions(experiment))], "definitions"))
-    sections.append(Section("Conditions", [Lines(_signatures(experiment))], "conditions"))
+    signatures = [f"{name}: {text}" for name, of in experiment.comparisons.items() for text in of.signatures.values()]
+    sections.append(Section("Conditions", [Lines(signatures)], "conditions"))
     if experiment.notes:
         sections.append(Section("Notes on the input", [Lines(experiment.notes)], "notes"))
     systems = counted(len(experiment.systems), "system")
@@ -119,10 +118,6 @@ def _agreement_tables(experiment: Experiment) -> list[Table]:
 
 def _definitions(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(line for found in experiment.comparisons.values() for line in words.definitions(found)))
-
-
-def _signatures(experiment: Experiment) -> list[str]:
-    return [f"{name}: {text}" for name, found in experiment.comparisons.items() for text in found.signatures.values()]
 
 
 def as_table(experiment: Experiment) -> Table:

@@ -1,14 +1,9 @@
 """The page of a comparison: its tables, plots, conclusions, and a table of all queries."""
 
-from __future__ import annotations
-
 from html import escape
-from importlib.resources import files
-from typing import Any
 
 from permed_measures.comparison import Change, Comparison
 from permed_measures.comparison.report import plots, words
-from permed_measures.comparison.report.behind import embedded, safe_json
 from permed_measures.comparison.report.tables import (
     changes_table,
     every_sentence,
@@ -17,11 +12,12 @@ from permed_measures.comparison.report.tables import (
     means_table,
     pairs_tables,
     sentences,
-    unjudged_table,
     verdicts,
 )
+from permed_measures.evaluate.report import unjudged_table
 from permed_measures.render.document import Block, Document, Figure, Html, Lines, Section
 from permed_measures.render.html import figures
+from permed_measures.render.queries import Queries
 
 _BADGES = {"higher": "win", "lower": "loss"}
 
@@ -29,16 +25,14 @@ _BADGES = {"higher": "win", "lower": "loss"}
 def page(comparison: Comparison) -> Document:
     """Return what the page holds."""
     query_ids = list(dict.fromkeys(q for column in comparison.values.values() for q in column))
-    behind, said = embedded(comparison, query_ids)
     method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
         Section("Means", [means_table(comparison, marks(comparison))], "means"),
-        *(Section(table.title, [table], "unjudged") for table in unjudged_table(comparison)),
+        *(Section(table.title, [table], "unjudged") for table in unjudged_table(comparison.unjudged)),
         Section("What can be concluded", [*verdicts(comparison), *_conclusions(comparison)], "conclusions"),
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
         Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method)], "changes"),
         *(Section(table.title, [table]) for table in pairs_tables(comparison)),
-        Section("Query by query", [*_by_query_plots(comparison), _query_table(comparison), Lines(said)], "queries"),
     ]
     if comparison.groups:
         sections.append(Section(f"By {comparison.grouped_by}", groups_tables(comparison), "groups"))
@@ -46,20 +40,24 @@ def page(comparison: Comparison) -> Document:
     sections.append(Section("Conditions", [Lines(words.conditions(comparison))], "conditions"))
     if comparison.notes:
         sections.append(Section("Notes on the input", [Lines(comparison.notes)], "notes"))
-    style = "" if behind is None else _resource("behind.css")
-    script = _resource("page.js")
-    return Document(
-        f"{', '.join(comparison.runs)} against {comparison.baseline}",
-        _summary(comparison),
-        sections,
-        style,
-        scripts=[f"\n{script}"],
-        texts={"values": _embedded(comparison, query_ids, behind)},
+    title = f"{', '.join(comparison.runs)} against {comparison.baseline}"
+    listed = Queries(
+        comparison.names,
+        {label: [comparison.values[name, m] for name in comparison.names] for m, label in comparison.labels.items()},
+        _largest_loss_first(comparison, query_ids),
+        changes=True,
+        grouped_by=(comparison.groups_of and comparison.grouped_by) or "",
+        group_of={q: group for group, members in comparison.groups_of.items() for q in members},
+        behind=comparison.behind,
     )
+    return listed.into(Document(title, _summary(comparison), sections), _by_query_plots(comparison))
 
 
-def _resource(name: str) -> str:
-    return (files("permed_measures.comparison.report") / name).read_text(encoding="utf-8")
+def _largest_loss_first(comparison: Comparison, query_ids: list[str]) -> list[str]:
+    """Return queries by the largest loss of any run, in the first measure."""
+    measure = comparison.measures[0]
+    differences = [comparison.difference(run, measure) for run in comparison.runs]
+    return sorted(query_ids, key=lambda q: min((of[q] for of in differences if q in of), default=0.0))
 
 
 def notebook(comparison: Comparison) -> Document:
@@ -132,46 +130,3 @@ def _by_query_plots(comparison: Comparison) -> list[Html]:
 
 def _counts(change: Change) -> str:
     return f"{change.wins} better, {change.ties} equal, {change.losses} worse"
-
-
-def _query_table(comparison: Comparison) -> Html:
-    options = "".join(
-        f'<option value="{place}">{escape(label)}</option>' for place, label in enumerate(comparison.labels.values())
-    )
-    return Html(f"""<h3>All queries</h3>
-<form id="filter" class="filter">
-<label>measure <select id="measure">{options}</select></label>
-<label>query contains <input id="contains" type="search" autocomplete="off" spellcheck="false"></label>
-<label>show <select id="outcome"><option value="all">all</option><option value="differ">those that differ</option>
-<option value="better">those better in a run</option>
-<option value="worse">those worse in a run</option></select></label>
-<span id="count" role="status"></span>
-</form>
-<div class="scroll" tabindex="0" role="region" aria-label="all queries"><table id="query-table">
-<thead></thead><tbody></tbody></table></div>
-<button id="more" type="button" hidden>show more</button>
-<noscript><p>This table needs JavaScript; every value is also in the report's CSV and JSON.</p></noscript>""")
-
-
-def _embedded(comparison: Comparison, query_ids: list[str], behind: dict[str, Any] | None) -> str:
-    """Return the values of all queries, and what is behind them, as JSON that cannot end its script element."""
-    group_of = {}
-    if comparison.groups_of:
-        group_of = {q: group for group, members in comparison.groups_of.items() for q in members}
-    columns = [
-        [[_rounded(comparison.values[name, measure].get(q)) for q in query_ids] for name in comparison.names]
-        for measure in comparison.measures
-    ]
-    content = {
-        "names": comparison.names,
-        "grouped": comparison.grouped_by if group_of else None,
-        "groups": [group_of.get(q, "") for q in query_ids] if group_of else None,
-        "queries": query_ids,
-        "values": columns,
-        "behind": behind,
-    }
-    return safe_json(content)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)

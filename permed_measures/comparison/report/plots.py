@@ -1,7 +1,5 @@
 """The plots of a comparison, of its numbers."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from ir_measures import Measure

@@ -1,7 +1,5 @@
 """A comparison for programs: a table and a record, every number unrounded, None where there is none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ir_measures import Measure
@@ -166,7 +164,7 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
             "mean": table.means[run, measure].value,
             "interval": table.means[run, measure].interval,
             "queries": table.means[run, measure].queries,
-            "repeats": _spread(table, run, measure),
+            "repeats": table.spreads[run, measure]._asdict() if (run, measure) in table.spreads else None,
         }
         for measure, label in comparison.labels.items()
         for run in comparison.names
@@ -179,12 +177,6 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
     p_imp = [{"run": run, "value": found.value, **vars(found)} for run, found in table.p_imp.items()]
     counts = {"group": table.group, "queries": table.queries, "units": table.units}
     return {**counts, "means": means, "changes": changes, "p_imp": p_imp}
-
-
-def _spread(table: Part, run: str, measure: Measure) -> dict[str, Any] | None:
-    """Return how far the runs of a system are apart; None where it has one."""
-    found = table.spreads.get((run, measure))
-    return None if found is None else found._asdict()
 
 
 def _change(change: Change) -> dict[str, Any]:

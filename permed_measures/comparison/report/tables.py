@@ -1,24 +1,19 @@
 """The tables of a comparison, and its report in every format but HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from ir_measures import Measure
 
 from permed_measures.comparison import Comparison
 from permed_measures.comparison import Table as Part
 from permed_measures.comparison.report import words
-from permed_measures.evaluate.report import standing
+from permed_measures.evaluate.report import standing, unjudged_table
 from permed_measures.evaluate.spans import is_share
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
-from permed_measures.render.words import NONE, counted, p_value, percent, signed
+from permed_measures.render.words import counted, p_value, percent, signed
 
 _ALL_SENTENCES = 6
 """Up to so many comparisons each has its sentence; above that each run has one."""
-_RANKS = 10
-"""Up to so many ranks each has its column; above that they are in bands."""
 _MANY_GROUPS = 40
 _SHOWN_GROUPS = 10
 _LETTERED = 3
@@ -36,7 +31,7 @@ def document(comparison: Comparison, *, brief: bool = False, signatures: bool = 
         sections.append(Section("What can be concluded", blocks))
         below = [*words.method(comparison), *words.p_imp_lines(comparison)]
         sections.append(Section("", [changes_table(comparison, below)]))
-        sections += [Section("", [table]) for table in unjudged_table(comparison)]
+        sections += [Section("", [table]) for table in unjudged_table(comparison.unjudged)]
     sections += [Section("", [table]) for table in [*pairs_tables(comparison), *groups_tables(comparison)]]
     sections.append(Section("", [Lines(comparison.notes, "note: ", flow=True)]))
     return Document("", "", sections)
@@ -137,25 +132,6 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
     interval = f"{words.level(comparison)} interval"
     heads = ["measure", "run", "change", "gain", interval, *p_heads, "win/tie/loss", "d", "detectable"]
     return Table(heads, rows, f"changes against {comparison.baseline}", left=2, below=below, name="changes-table")
-
-
-def unjudged_table(comparison: Comparison) -> list[Table]:
-    """Lay out the share of unjudged documents by rank and run; nothing where all are judged."""
-    known = {name: shares for name, shares in comparison.unjudged.items() if any(shares)}
-    if not known:
-        return []
-    depth = max(map(len, known.values()))
-    usual = range(1, depth) if depth <= _RANKS else (1, 5, 10, 20, 50, 100, 200, 500, 1000)
-    ends = [*(end for end in usual if end < depth), depth]
-    bands = [(low + 1, high) for low, high in pairwise([0, *ends])]
-    rows: list[list[Value]] = []
-    for name, shares in comparison.unjudged.items():
-        parts = [[share for share in shares[low - 1 : high] if share is not None] for low, high in bands]
-        means = [sum(part) / len(part) if part else None for part in parts]
-        rows.append([name, *(Cell(mean, NONE if mean is None else f"{mean:.1%}") for mean in means)])
-    heads = [str(high) if low == high else f"{low} to {high}" for low, high in bands]
-    below = ["of the lists that reach a rank; what is unjudged counts as not relevant, unless a measure says otherwise"]
-    return [Table(["run", *heads], rows, "unjudged documents by rank", left=1, below=below, name="unjudged-table")]
 
 
 def pairs_tables(comparison: Comparison) -> list[Table]:

@@ -1,7 +1,5 @@
 """How a report says things: names, definitions, and what can be concluded."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

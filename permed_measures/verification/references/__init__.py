@@ -4,8 +4,6 @@ One file each, which no list names. A reference imports nothing from the rest of
 dicts, and loads its own package only when it computes.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 

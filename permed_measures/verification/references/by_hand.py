@@ -1,7 +1,5 @@
 """The definitions, written out as slow and obvious loops. They share nothing with the kernels they check."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

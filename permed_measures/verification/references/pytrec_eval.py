@@ -4,8 +4,6 @@ Where trec_eval lacks a measure of ours, it is asked for numbers from which the 
 precision at every rank and level, recall, or nDCG over fewer judgements.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -44,11 +42,10 @@ def own_evaluator() -> Any:  # noqa: ANN401  (pytrec_eval's class, untyped)
     for found in made_in_c.__subclasses__():
         if (found.__module__, found.__qualname__) == ("pytrec_eval", "RelevanceEvaluator"):
             return found
-    msg = (
+    raise RuntimeError(
         f"pytrec_eval.RelevanceEvaluator was replaced by {in_place!r}, and pytrec_eval's own class is gone; use "
         "permed_measures.install_pytrec_eval(), or import permed_measures.RelevanceEvaluator before you replace it"
     )
-    raise RuntimeError(msg)
 
 
 def _ask(qrels: Qrels, run: Run, names: Iterable[str], *, level: int = 1, judged_only: bool = False) -> _Answers:
@@ -177,10 +174,6 @@ def _ndcg(params: Params, *, returned_only: bool = False) -> Computation:
         how=how + (", judgements of returned documents" if returned_only else ""),
         refuses=_refuses_gains(params),
     )
-
-
-def _set_f(params: Params) -> Computation:
-    return _binary("set_F" if params["beta"] == 1 else f"set_F_{_digits(params['beta'])}", params, key="set_F")
 
 
 def _iprec(params: Params) -> Computation:
@@ -353,7 +346,7 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "IPrec": _iprec,
     "SetP": lambda p: _binary("set_relative_P" if p["relative"] else "set_P", p),
     "SetR": lambda p: _binary("set_recall", p),
-    "SetF": _set_f,
+    "SetF": lambda p: _binary("set_F" if p["beta"] == 1 else f"set_F_{_digits(p['beta'])}", p, key="set_F"),
     "SetAP": lambda p: _binary("set_map", p),
     "NumRet": _num_ret,
     "NumRel": lambda p: _binary("num_rel", p, always=True),
@@ -376,15 +369,11 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
 }
 
 
-def _find(name: str, params: Params) -> Computation | None:
-    return _MEASURES[name](params) if name in _MEASURES else None
-
-
 REFERENCES = (
     Reference(
         "pytrec_eval",
         package="pytrec_eval",
-        find=_find,
+        find=lambda name, params: _MEASURES[name](params) if name in _MEASURES else None,
         program="pytrec_eval",
         distributions=("pytrec-eval-terrier", "pytrec_eval"),
         known=("0.5.6", "0.6"),

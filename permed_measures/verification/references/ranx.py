@@ -1,7 +1,5 @@
 """ranx's own metrics, compiled by numba, on a ``Run`` made from the run as it is."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module

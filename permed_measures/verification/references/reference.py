@@ -1,7 +1,5 @@
 """What a reference is: somebody else's implementation of a measure, behind plain dicts."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """scikit-learn's ``ndcg_score`` and ``dcg_score``: 64-bit scores, the mean over all orders of tied documents."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

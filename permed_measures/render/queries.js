@@ -9,8 +9,8 @@
   const byName = new Intl.Collator(undefined, { numeric: true }).compare;
   const behind = content.behind;
   const opened = new Set();
-  // what is behind the queries is read from the largest loss on
-  let sortedBy = behind ? (content.groups ? 4 : 3) : 0;
+  // read from the largest loss on, or the lowest value
+  let sortedBy = (content.groups ? 2 : 1) + (content.changes && content.names.length > 1 ? 2 : 0);
   let direction = 1;
   let shown = PAGE;
 
@@ -30,7 +30,7 @@
     }
     content.names.forEach((name, run) => {
       list.push({ title: name, of: (place) => values[run][place], show: number });
-      if (run > 0) {
+      if (content.changes && run > 0) {
         const difference = (place) => {
           const after = values[run][place];
           const before = values[0][place];
@@ -53,7 +53,7 @@
 
   const wanted = (list) => {
     const contains = find("contains").value.toLowerCase();
-    const outcome = find("outcome").value;
+    const outcome = content.changes ? find("outcome").value : "all";
     const changes = list.filter((column) => column.change);
     return content.queries.map((_, place) => place).filter((place) => {
       const text = content.queries[place] + " " + (known(place) ? known(place)[0] : "");
@@ -177,9 +177,7 @@
   };
 
   const again = () => { shown = PAGE; draw(); };
-  for (const id of ["measure", "contains", "outcome"]) {
-    for (const event of ["input", "change"]) find(id).addEventListener(event, again);
-  }
+  for (const event of ["input", "change"]) find("filter").addEventListener(event, again);
   find("filter").addEventListener("submit", (event) => event.preventDefault());
   find("more").addEventListener("click", () => { shown += 10 * PAGE; draw(); });
   draw();
