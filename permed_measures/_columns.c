@@ -30,6 +30,7 @@ static int has_plain_ids(PyObject *dict) {
 typedef struct {
     char *start;
     size_t used, room;
+    PyObject *bytes; /* what holds a buffer that is part of the answer: of the right size from the start */
 } Buffer;
 
 static inline int reserve(Buffer *buffer, size_t size) {
@@ -37,9 +38,16 @@ static inline int reserve(Buffer *buffer, size_t size) {
     char *start;
     if (buffer->used + size <= buffer->room) return 1;
     while (room < buffer->used + size) room *= 2;
-    if ((start = realloc(buffer->start, room)) == NULL) return 0;
+    if (buffer->bytes != NULL || (start = realloc(buffer->start, room)) == NULL) return 0;
     buffer->start = start;
     buffer->room = room;
+    return 1;
+}
+
+static int make_bytes(Buffer *buffer, size_t size) {
+    if ((buffer->bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size)) == NULL) return 0;
+    buffer->start = PyBytes_AsString(buffer->bytes);
+    buffer->room = size;
     return 1;
 }
 
@@ -61,9 +69,34 @@ typedef struct {
     PyObject *id;
 } Entry;
 
+/* Some documents of a dict: what they point to is on its way from memory while the first of them are looked at. */
+#define SOME 32
+#if defined(__GNUC__)
+#define SOON(pointer) __builtin_prefetch(pointer)
+#else
+#define SOON(pointer) ((void)(pointer))
+#endif
+
+typedef struct {
+    PyObject *id, *value;
+} Document;
+
+static size_t next_documents(PyObject *dict, Py_ssize_t *place, Document *documents) {
+    size_t number = 0;
+    while (number < SOME && PyDict_Next(dict, place, &documents[number].id, &documents[number].value)) {
+        SOON(documents[number].id);
+        SOON(documents[number++].value);
+    }
+    return number;
+}
+
+#define SMALL 64
+
 typedef struct {
     Buffer num_ret, num_hits, num_judged, ranks, grades, places; /* the answer: of each query, and of each judged document */
     Buffer keys, spare, entries, doubles, hits, missed;          /* of one query */
+    Buffer queries;                                              /* the two dicts of each */
+    PyObject *top[SMALL];                                        /* the ids of the first documents, where few are needed */
     int64_t returned_in_top, judged_in_top, tied, tied_exactly, depth, cutoff;
     int exact; /* scores are compared as 64-bit floats */
 } Columns;
@@ -107,15 +140,6 @@ static int read_grade(PyObject *value, double *grade) {
 }
 
 static void sort_keys(uint32_t *keys, uint32_t *spare, size_t number) {
-    if (number <= 64) {
-        for (size_t i = 1; i < number; i++) {
-            uint32_t key = keys[i];
-            size_t j = i;
-            for (; j > 0 && keys[j - 1] > key; j--) keys[j] = keys[j - 1];
-            keys[j] = key;
-        }
-        return;
-    }
     for (int shift = 0; shift < 32; shift += 8) {
         size_t starts[257] = {0};
         for (size_t i = 0; i < number; i++) starts[(keys[i] >> shift & 255) + 1]++;
@@ -128,19 +152,17 @@ static void sort_keys(uint32_t *keys, uint32_t *spare, size_t number) {
 }
 
 static size_t first_not_below(const uint32_t *keys, size_t number, uint32_t key) {
-    size_t low = 0, high = number;
-    if (number <= 32) { /* counting is faster than guessing wrong */
+    size_t low = 0;
+    if (number <= 32) { /* counting is faster than halving */
         for (size_t i = 0; i < number; i++) low += keys[i] < key;
         return low;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
+    while (number > 1) { /* no branch that could be guessed wrong */
+        size_t half = number / 2;
+        low += keys[low + half - 1] < key ? half : 0;
+        number -= half;
     }
-    return low;
+    return low + (keys[low] < key);
 }
 
 static int compare_entries(const void *one, const void *other) {
@@ -154,35 +176,50 @@ static int descending(const void *one, const void *other) {
     return (a < b) - (a > b);
 }
 
-static int by_rank(const void *one, const void *other) {
-    double a = ((const Hit *)one)->rank, b = ((const Hit *)other)->rank;
-    return (a > b) - (a < b);
+/* How many of the first documents are needed: one more than the measures look at, which may be tied with the last of them. */
+static size_t needed(const Columns *columns, size_t number) {
+    int64_t most = columns->depth > columns->cutoff ? columns->depth : columns->cutoff;
+    if (columns->exact || columns->depth < 0 || columns->cutoff < 0 || most >= (int64_t)number) return number;
+    return most < SMALL ? (size_t)most + 1 : number;
 }
 
-/* Fill keys, in order; ties says whether two are equal. */
-static int read_scores(Columns *columns, PyObject *scores, size_t number, int *ties) {
-    PyObject *id, *value;
+/* Fill the keys of the first documents, in order; ties says whether two are equal. */
+static int read_scores(Columns *columns, PyObject *scores, size_t number, size_t first, int *ties) {
+    Document documents[SOME];
     Py_ssize_t place = 0;
-    size_t filled = 0;
-    int in_order = 1, found;
+    size_t filled = 0, seen = 0, some;
+    int in_order = 1, found, few = first <= SMALL;
     uint32_t *keys;
     columns->keys.used = columns->spare.used = 0;
-    if (!reserve(&columns->keys, number * sizeof *keys + 1)) return FAILED;
+    if (!reserve(&columns->keys, first * sizeof *keys + 1)) return FAILED;
     keys = (uint32_t *)columns->keys.start;
     *ties = 0;
-    while (PyDict_Next(scores, &place, &id, &value)) {
-        double score;
-        if (!PyUnicode_CheckExact(id) || filled >= number || !read_score(value, &score)) return DOUBT;
-        keys[filled] = key_of(score);
-        if (filled && keys[filled - 1] >= keys[filled]) in_order = 0;
-        filled++;
+    while ((some = next_documents(scores, &place, documents))) {
+        if ((seen += some) > number) return DOUBT;
+        for (size_t i = 0; i < some; i++) {
+            double score;
+            if (!PyUnicode_CheckExact(documents[i].id) || !read_score(documents[i].value, &score)) return DOUBT;
+            uint32_t key = key_of(score);
+            size_t j = filled;
+            if (!few) {
+                if (filled && keys[filled - 1] >= key) in_order = 0;
+            } else {
+                if (filled == first && keys[--j] <= key) continue;
+                for (; j > 0 && keys[j - 1] > key; j--) keys[j] = keys[j - 1], columns->top[j] = columns->top[j - 1];
+                columns->top[j] = documents[i].id;
+            }
+            keys[j] = key;
+            filled += filled < first;
+        }
     }
-    if (filled != number) return DOUBT;
+    if (seen != number) return DOUBT;
     if ((found = PyDict_Contains(scores, empty)) != 0) return found < 0 ? FAILED : DOUBT;
-    if (in_order) return DONE;
-    if (!reserve(&columns->spare, number * sizeof *keys)) return FAILED;
-    sort_keys(keys, (uint32_t *)columns->spare.start, number);
-    for (size_t i = 1; i < number && !*ties; i++) *ties = keys[i - 1] == keys[i];
+    if (!few) {
+        if (in_order) return DONE;
+        if (!reserve(&columns->spare, number * sizeof *keys)) return FAILED;
+        sort_keys(keys, (uint32_t *)columns->spare.start, number);
+    }
+    for (size_t i = 1; i < first && !*ties; i++) *ties = keys[i - 1] == keys[i];
     return DONE;
 }
 
@@ -218,7 +255,7 @@ static double place_among(const Entry *entries, size_t number, Entry wanted) {
 }
 
 /* Count the documents of the top that share their score with another one, in 32 and in 64 bits. */
-static int count_ties(Columns *columns, PyObject *scores, size_t number) {
+static int count_ties(Columns *columns, PyObject *scores, size_t number, size_t first) {
     PyObject *id, *value;
     Py_ssize_t place = 0;
     const uint32_t *keys = (const uint32_t *)columns->keys.start;
@@ -226,7 +263,7 @@ static int count_ties(Columns *columns, PyObject *scores, size_t number) {
     double *doubles;
     size_t filled = 0, single = 0;
     for (size_t i = 0; i < depth; i++)
-        single += (i && keys[i] == keys[i - 1]) || (i + 1 < number && keys[i] == keys[i + 1]);
+        single += (i && keys[i] == keys[i - 1]) || (i + 1 < first && keys[i] == keys[i + 1]);
     if (!single) return DONE;
     columns->doubles.used = 0;
     if (!reserve(&columns->doubles, number * sizeof *doubles)) return FAILED;
@@ -240,17 +277,28 @@ static int count_ties(Columns *columns, PyObject *scores, size_t number) {
     return DONE;
 }
 
-static void sort_hits(Hit *hits, size_t number) {
-    if (number > 16) {
-        qsort(hits, number, sizeof *hits, by_rank);
-        return;
+/* Put the hits in the order of their ranks: where they are many, each goes to its own place in a list of them all. */
+static int sort_hits(Columns *columns, Hit *hits, size_t found, size_t number) {
+    if (found > 16) {
+        columns->spare.used = columns->doubles.used = 0;
+        if (!reserve(&columns->spare, number * sizeof(uint32_t)) || !reserve(&columns->doubles, found * sizeof *hits))
+            return FAILED;
+        uint32_t *places = (uint32_t *)columns->spare.start;
+        Hit *unordered = (Hit *)columns->doubles.start;
+        memset(places, 0, number * sizeof *places);
+        memcpy(unordered, hits, found * sizeof *hits);
+        for (size_t i = 0; i < found; i++) places[(size_t)hits[i].rank - 1] = (uint32_t)(i + 1);
+        for (size_t i = 0, next = 0; i < number && next < found; i++)
+            if (places[i]) hits[next++] = unordered[places[i] - 1];
+        return DONE;
     }
-    for (size_t i = 1; i < number; i++) {
+    for (size_t i = 1; i < found; i++) {
         Hit hit = hits[i];
         size_t j = i;
         for (; j > 0 && hits[j - 1].rank > hit.rank; j--) hits[j] = hits[j - 1];
         hits[j] = hit;
     }
+    return DONE;
 }
 
 /* Rank the judged documents that are tied, and add the row of each that was returned, in the order of the ranks. */
@@ -266,7 +314,7 @@ static int add_hits(Columns *columns, PyObject *scores, size_t number) {
         Entry wanted = {hits[i].key, hits[i].tied};
         hits[i].rank = place_among((const Entry *)columns->entries.start, number, wanted);
     }
-    sort_hits(hits, found);
+    if (sort_hits(columns, hits, found, number) != DONE) return FAILED;
     for (size_t i = 0; i < found; i++) {
         int within = columns->depth < 0 || hits[i].rank <= (double)columns->depth;
         if (!within && !add(&columns->missed, &hits[i].grade, sizeof(double))) return FAILED;
@@ -324,72 +372,132 @@ static int add_places(Columns *columns, const double *grades, size_t number) {
 }
 
 /* Find the judged documents in the list: those that were returned become hits, the others are missed. */
-static int read_judged(Columns *columns, PyObject *grades, PyObject *scores, size_t number, int ties) {
-    PyObject *id, *value;
+static int read_judged(Columns *columns, PyObject *grades, PyObject *scores, size_t first, int ties) {
+    Document documents[SOME];
     Py_ssize_t place = 0;
+    size_t some;
     const uint32_t *keys = (const uint32_t *)columns->keys.start;
-    columns->hits.used = columns->missed.used = 0;
-    while (grades != NULL && PyDict_Next(grades, &place, &id, &value)) {
-        Hit hit = {0.0, 0.0, NULL, 0};
-        PyObject *found = NULL;
-        size_t before = 0;
-        if (!PyUnicode_CheckExact(id) || !read_grade(value, &hit.grade)) return DOUBT;
-        if (number && (found = PyDict_GetItemWithError(scores, id)) == NULL && PyErr_Occurred()) return FAILED;
-        if (found != NULL) {
-            double score;
-            if (!read_score(found, &score)) return DOUBT;
-            hit.key = key_of(score);
-            before = first_not_below(keys, number, hit.key);
+    while ((some = next_documents(grades, &place, documents)))
+        for (size_t i = 0; i < some; i++) {
+            Hit hit = {0.0, 0.0, NULL, 0};
+            PyObject *id = documents[i].id, *found = NULL;
+            size_t before = 0;
+            if (!PyUnicode_CheckExact(id) || !read_grade(documents[i].value, &hit.grade)) return DOUBT;
+            if (first && (found = PyDict_GetItemWithError(scores, id)) == NULL && PyErr_Occurred()) return FAILED;
+            if (found != NULL) {
+                double score;
+                if (!read_score(found, &score)) return DOUBT;
+                hit.key = key_of(score);
+                before = first_not_below(keys, first, hit.key);
+            }
+            if (found == NULL || before == first || (columns->depth >= 0 && before >= (size_t)columns->depth)) {
+                if (!add(&columns->missed, &hit.grade, sizeof(double))) return FAILED;
+                continue;
+            }
+            hit.rank = (double)(before + 1);
+            if (ties && before + 1 < first && keys[before + 1] == hit.key) hit.tied = id;
+            if (!add(&columns->hits, &hit, sizeof hit)) return FAILED;
         }
-        if (found == NULL || (columns->depth >= 0 && before >= (size_t)columns->depth)) {
-            if (!add(&columns->missed, &hit.grade, sizeof(double))) return FAILED;
-            continue;
-        }
-        hit.rank = (double)(before + 1);
-        if (ties && before + 1 < number && keys[before + 1] == hit.key) hit.tied = id;
-        if (!add(&columns->hits, &hit, sizeof hit)) return FAILED;
-    }
     return DONE;
 }
 
-static int add_judged(Columns *columns, PyObject *grades, PyObject *scores, size_t number, int ties) {
-    size_t first = columns->grades.used;
-    const double unranked = INFINITY;
-    int64_t judged;
-    int done;
-    if ((done = read_judged(columns, grades, scores, number, ties)) != DONE) return done;
-    if ((done = add_hits(columns, scores, number)) != DONE) return done;
-    for (size_t i = 0; i < columns->missed.used / sizeof(double); i++)
-        if (!add(&columns->ranks, &unranked, sizeof unranked)) return FAILED;
-    if (columns->missed.used && !add(&columns->grades, columns->missed.start, columns->missed.used)) return FAILED;
-    judged = (int64_t)((columns->grades.used - first) / sizeof(double));
-    if (!add(&columns->num_judged, &judged, sizeof judged)) return FAILED;
-    return judged ? add_places(columns, (const double *)(columns->grades.start + first), (size_t)judged) : DONE;
+/* The same by a look at each of the first documents, where these are few and not tied: all others are missed. */
+static int read_top(Columns *columns, PyObject *grades, size_t first) {
+    Document documents[SOME];
+    Py_ssize_t place = 0;
+    size_t some, missed = 0, depth = columns->depth >= 0 && (size_t)columns->depth < first ? (size_t)columns->depth : first;
+    while ((some = next_documents(grades, &place, documents)))
+        for (size_t i = 0; i < some; i++) {
+            double grade;
+            if (!PyUnicode_CheckExact(documents[i].id) || !read_grade(documents[i].value, &grade)) return DOUBT;
+            if (!add(&columns->missed, &grade, sizeof grade)) return FAILED;
+        }
+    double *left = (double *)columns->missed.start;
+    size_t number = columns->missed.used / sizeof *left;
+    for (size_t i = 0; i < depth; i++) {
+        Hit hit = {(double)(i + 1), 0.0, NULL, 0};
+        PyObject *found = PyDict_GetItemWithError(grades, columns->top[i]);
+        if (found == NULL && PyErr_Occurred()) return FAILED;
+        if (found == NULL) continue;
+        size_t j = 0;
+        if (!read_grade(found, &hit.grade)) return DOUBT;
+        while (j < number && left[j] != hit.grade) j++;
+        if (j == number) return DOUBT;
+        left[j] = NAN; /* taken */
+        if (!add(&columns->hits, &hit, sizeof hit)) return FAILED;
+    }
+    for (size_t j = 0; j < number; j++)
+        if (left[j] == left[j]) left[missed++] = left[j];
+    columns->missed.used = missed * sizeof *left;
+    return DONE;
 }
 
-static int add_query(Columns *columns, PyObject *qrels, PyObject *run, PyObject *query_id) {
-    PyObject *grades, *scores;
-    int64_t number;
+static int add_judged(Columns *columns, PyObject *grades, PyObject *scores, size_t number, size_t first, int ties) {
+    size_t start = columns->grades.used;
+    const double unranked = INFINITY;
+    int64_t judged = grades == NULL ? 0 : (int64_t)PyDict_Size(grades);
+    int done;
+    columns->hits.used = columns->missed.used = 0;
+    if (judged) {
+        if (first && first <= SMALL && !ties && (int64_t)first <= judged)
+            done = read_top(columns, grades, first);
+        else
+            done = read_judged(columns, grades, scores, first, ties);
+        if (done != DONE) return done;
+    }
+    if ((done = add_hits(columns, scores, number)) != DONE) return done;
+    if (!reserve(&columns->ranks, columns->missed.used)) return FAILED;
+    for (size_t i = 0; i < columns->missed.used / sizeof(double); i++) add(&columns->ranks, &unranked, sizeof unranked);
+    if (columns->missed.used && !add(&columns->grades, columns->missed.start, columns->missed.used)) return FAILED;
+    judged = (int64_t)((columns->grades.used - start) / sizeof(double));
+    if (!add(&columns->num_judged, &judged, sizeof judged)) return FAILED;
+    return judged ? add_places(columns, (const double *)(columns->grades.start + start), (size_t)judged) : DONE;
+}
+
+static int add_query(Columns *columns, PyObject *grades, PyObject *scores) {
+    int64_t number = scores == NULL ? 0 : (int64_t)PyDict_Size(scores);
+    size_t first = 0;
     int ties = 0, done;
-    if (!PyUnicode_CheckExact(query_id)) return DOUBT;
-    if ((grades = PyDict_GetItemWithError(qrels, query_id)) == NULL && PyErr_Occurred()) return FAILED;
-    if ((scores = PyDict_GetItemWithError(run, query_id)) == NULL && PyErr_Occurred()) return FAILED;
-    if ((grades != NULL && !PyDict_CheckExact(grades)) || (scores != NULL && !PyDict_CheckExact(scores))) return DOUBT;
-    number = scores == NULL ? 0 : (int64_t)PyDict_Size(scores);
     if (number) {
-        if ((done = read_scores(columns, scores, (size_t)number, &ties)) != DONE) return done;
+        first = needed(columns, (size_t)number);
+        if ((done = read_scores(columns, scores, (size_t)number, first, &ties)) != DONE) return done;
         if (ties && columns->exact) return DOUBT;
-        if (ties && (done = count_ties(columns, scores, (size_t)number)) != DONE) return done;
+        if (ties && (done = count_ties(columns, scores, (size_t)number, first)) != DONE) return done;
     }
     columns->returned_in_top += columns->cutoff < 0 || number < columns->cutoff ? number : columns->cutoff;
-    if ((done = add_judged(columns, grades, scores, (size_t)number, ties)) != DONE) return done;
+    if ((done = add_judged(columns, grades, scores, (size_t)number, first, ties)) != DONE) return done;
     return add(&columns->num_ret, &number, sizeof number) ? DONE : FAILED;
 }
 
-/* One after the other: no two of them are there twice. */
+/* Find the two dicts of every query, and make room for the answer. */
+static int find_queries(Columns *columns, PyObject *qrels, PyObject *run, PyObject *query_ids, size_t number) {
+    size_t rows = 0;
+    PyObject **dicts;
+    if (!reserve(&columns->queries, 2 * number * sizeof *dicts)) return FAILED;
+    dicts = (PyObject **)columns->queries.start;
+    for (size_t i = 0; i < number; i++) {
+        PyObject *query_id = PyList_GetItem(query_ids, (Py_ssize_t)i);
+        if (!PyUnicode_CheckExact(query_id)) return DOUBT;
+        if ((dicts[2 * i] = PyDict_GetItemWithError(qrels, query_id)) == NULL && PyErr_Occurred()) return FAILED;
+        if ((dicts[2 * i + 1] = PyDict_GetItemWithError(run, query_id)) == NULL && PyErr_Occurred()) return FAILED;
+        SOON(dicts[2 * i]);
+        SOON(dicts[2 * i + 1]);
+    }
+    for (size_t i = 0; i < 2 * number; i++) {
+        if (dicts[i] != NULL && !PyDict_CheckExact(dicts[i])) return DOUBT;
+        if (dicts[i] != NULL && i % 2 == 0) rows += (size_t)PyDict_Size(dicts[i]);
+    }
+    Buffer *of_queries[] = {&columns->num_ret, &columns->num_hits, &columns->num_judged};
+    Buffer *of_rows[] = {&columns->ranks, &columns->grades, &columns->places};
+    for (size_t i = 0; i < 3; i++)
+        if (!make_bytes(of_queries[i], number * sizeof(int64_t)) || !make_bytes(of_rows[i], rows * sizeof(double)))
+            return FAILED;
+    return DONE;
+}
+
 static PyObject *as_bytes(Buffer *buffer) {
-    PyObject *bytes = PyBytes_FromStringAndSize(buffer->start, (Py_ssize_t)buffer->used);
-    free(buffer->start);
+    PyObject *bytes = buffer->bytes;
+    buffer->bytes = NULL;
     buffer->start = NULL;
     return bytes;
 }
@@ -397,8 +505,14 @@ static PyObject *as_bytes(Buffer *buffer) {
 static void release(Columns *columns) {
     Buffer *all[] = {&columns->num_ret, &columns->num_hits, &columns->num_judged, &columns->ranks,
                      &columns->grades,  &columns->places,   &columns->keys,       &columns->spare,
-                     &columns->entries, &columns->doubles,  &columns->hits,       &columns->missed};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->start);
+                     &columns->entries, &columns->doubles,  &columns->hits,       &columns->missed,
+                     &columns->queries};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]->bytes == NULL)
+            free(all[i]->start);
+        else
+            Py_DECREF(all[i]->bytes);
+    }
 }
 
 PyDoc_STRVAR(columns_doc, "columns(qrels, run, query_ids, depth, cutoff, exact)\n--\n\n"
@@ -419,8 +533,10 @@ static PyObject *columns_of(PyObject *module, PyObject *arguments) {
     columns.depth = depth;
     columns.cutoff = cutoff;
     if ((done = has_plain_ids(qrels)) == DONE) done = has_plain_ids(run);
-    for (Py_ssize_t i = 0; done == DONE && i < PyList_Size(query_ids); i++)
-        done = add_query(&columns, qrels, run, PyList_GetItem(query_ids, i));
+    size_t number = (size_t)PyList_Size(query_ids);
+    if (done == DONE) done = find_queries(&columns, qrels, run, query_ids, number);
+    PyObject **dicts = (PyObject **)columns.queries.start;
+    for (size_t i = 0; done == DONE && i < number; i++) done = add_query(&columns, dicts[2 * i], dicts[2 * i + 1]);
     if (done == DONE)
         answer = Py_BuildValue("NNNNNNLLLL", as_bytes(&columns.num_ret), as_bytes(&columns.num_hits),
                                as_bytes(&columns.num_judged), as_bytes(&columns.ranks), as_bytes(&columns.grades),

@@ -334,3 +334,10 @@ def test_references_are_asked_for_the_exact_number(name):
     exact = name in ("IPrec@0.5", "SetF(beta=0.5)")
     assert theirs.verdict == ("agrees" if exact else "not applicable")
     assert exact or theirs.reason.startswith("ir_measures")
+
+
+@pytest.mark.parametrize("name", ["IPrec@1", "SetF(beta=2)", "RBP(p=1)"])
+def test_a_whole_number_is_given_to_ir_measures_as_the_float_that_it_asserts(name):
+    result = verify({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}, name)
+    assert result.holds
+    assert {check.verdict for check in result.checks} <= {"agrees", "no such measure", "absent"}

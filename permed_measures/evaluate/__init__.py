@@ -33,7 +33,7 @@ from permed_measures.inputs import (
     rankings_of,
 )
 from permed_measures.measures import declared
-from permed_measures.measures.arrays import best_grades, has_grades_up_to, tables, values
+from permed_measures.measures.arrays import has_grades_up_to, tables, values, without_grade
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Basis, Queries
 from permed_measures.profiles import PROFILES, Profile, QuerySet
@@ -386,14 +386,15 @@ def _notes(  # noqa: PLR0913  (all that values rest on)
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=None if profile is None else profile.top_grade,
-        judgements=sum(map(len, qrels.values())),
+        judgements=sum(map(len, qrels.values())) if len(rankings) < len(qrels) else rankings.num_judged,
     ).notes()
 
 
 def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterable[str]:
     """Return the queries without a relevant document."""
-    best = None if rankings.columns is None or len(rankings) < len(qrels) else best_grades(rankings.columns)
-    if best is not None:  # the queries of the qrels are ranked first
-        return compress(qrels, [grade < lowest for grade in best])
+    columns = None if len(rankings) < len(qrels) else rankings.columns  # the queries of the qrels are ranked first
+    without = None if columns is None else without_grade(columns, lowest)
+    if without is not None:
+        return compress(qrels, without)
     relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
     return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))

@@ -14,13 +14,8 @@ if TYPE_CHECKING:
     from permed_measures.explanation.result import Combination, Explanation
     from permed_measures.explanation.waterfall import Waterfall
 
-_WIDTH = 1100
-_LABEL = 430
-_RIGHT = 84
-_ROW = 30
-_TOP = 8
-_AXIS = 26
-_LONGEST = 62
+_WIDTH, _LABEL, _RIGHT = 1100, 430, 84
+_ROW, _TOP, _AXIS, _LONGEST = 30, 8, 26, 62
 STYLE = """
 svg text.name { text-anchor: end; }
 svg text.value { text-anchor: start; }

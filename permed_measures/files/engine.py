@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from permed_measures.errors import HostError, InputError, require
 from permed_measures.files import beir, csv_table, jsonl_rows, parquet
@@ -21,12 +21,10 @@ from permed_measures.files.rows import is_smaller_better, pick, ranked
 from permed_measures.files.source import Excerpt, Source
 from permed_measures.ranking import Grades, Order, Ranking
 
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
 _BUFFER = 8 << 20
 _PIECE = 1 << 18  # stays in the processor's cache
 _LINE_FEED, _RETURN = b"\n\r"
+_AT_ONCE = 256
 _MOST_NAMED = 10  # queries that are looked through for what is wrong
 _MOST_DOUBTED = 64 << 20  # bytes of their lines
 _LINE = re.compile(r"[Ll]ine:? (\d+)")
@@ -149,22 +147,19 @@ def _json_rows(source: Source) -> Iterator[_Rows]:
 @contextmanager
 def _csv(source: Source, module: ModuleType) -> Iterator[_Rows]:
     """Give a table without quoted fields: engines differ on what may stand around quotes."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (only for large files)
+
     delimiter, names = ("\t", list(beir.HEADER)) if module is beir else csv_table.header(source.head())
-    query, doc, score = _picked(source, names)
+    query, doc, score = map(parquet.quoted, _picked(source, names))
     if len(set(names)) != len(names):
         raise _Doubt
     types = dict.fromkeys(names, "VARCHAR")
-    with _plain_path(source) as path, _one_thread() as reader:
+    with _plain_path(source) as path, ThreadPoolExecutor(1) as reader:
         regular = reader.submit(_has_plain_lines, source, delimiter.encode(), quotes=module is beir)
         table = _read_csv(path, delimiter, types, "quote='', escape='', header=true", source)
-        rows = _text_rows(parquet.quoted(query), parquet.quoted(doc), parquet.quoted(score), table)
-        yield _Rows(rows, _faults("sound"), regular)
-
-
-def _one_thread() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (only for large files)
-
-    return ThreadPoolExecutor(1)
+        # DuckDB reads 1_0 as 10, and so does Python; it is no number in a file
+        number, sound = f"TRY_CAST({score} AS DOUBLE)", f"NOT contains({score}, '_') AS sound"
+        yield _Rows(_select(query, doc, number, table, sound), _faults("sound"), regular)
 
 
 def _has_plain_lines(source: Source, delimiter: bytes, *, quotes: bool) -> bool:
@@ -191,11 +186,6 @@ def _overlapping(file: IO[bytes]) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
         yield last + piece
         last = piece[-1:]
-
-
-def _text_rows(query: str, doc: str, score: str, table: str) -> str:
-    # DuckDB reads 1_0 as 10, and so does Python; it is no number in a file
-    return _select(query, doc, f"TRY_CAST({score} AS DOUBLE)", table, f"NOT contains({score}, '_') AS sound")
 
 
 def _select(query: str, doc: str, score: str, table: str, *more: str) -> str:
@@ -296,8 +286,10 @@ class _Engine(NamedTuple):
         faulty = sorted(query_id for query_id, faults in zip(query_ids, answer["faults"], strict=True) if faults)
         if faulty:
             raise _Doubt(*faulty[:_MOST_NAMED])
-        for high, low, of in _batches(answer.pop("high"), answer.pop("low"), query_ids):
-            _check_all_differ(high, low, of)
+        high, low = answer.pop("high"), answer.pop("low")
+        for start in range(0, len(query_ids), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            _check_all_differ(high[some], low[some], query_ids[some])
         for query_id, num_ret, *rest in zip(query_ids, *(answer[name] for name in ("n", *names)), strict=True):
             yield query_id, int(num_ret), *rest
 
@@ -322,11 +314,6 @@ class _Engine(NamedTuple):
             f"SELECT unnest(?::VARCHAR[]) AS {name}_q, unnest(?::{kind}[]) AS {name}_v",
             [[query_id for query_id, _ in pairs], [value for _, value in pairs]],
         )
-
-
-def _batches(*columns: Any, size: int = 256) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401  (numpy's)
-    for start in range(0, len(columns[0]), size):
-        yield tuple(column[start : start + size] for column in columns)
 
 
 def _check_all_differ(high: Any, low: Any, query_ids: list[str]) -> None:  # noqa: ANN401  (numpy's)

@@ -41,16 +41,20 @@ def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
     """Read JSON text; ValueError tells what is wrong."""
     try:
         return STRICT.decode(text)
-    except json.JSONDecodeError as error:
-        raise JSONSyntaxError(f"not JSON ({error.msg}, column {error.colno})", error.lineno) from None
-    except RecursionError:
-        raise JSONSyntaxError("JSON nested too deeply") from None
-    except RepeatedKeyError:
-        raise
-    except ValueError:  # Python reads no whole number that is longer
-        found = _LONG_NUMBER.search(text)
-        msg = "a number of more than 4,300 digits"
-        raise JSONSyntaxError(msg, 1 if found is None else line_at(text, found.start())) from None
+    except (ValueError, RecursionError) as error:
+        raise fault(error, text) from None
+
+
+def fault(error: Exception, text: str, at: int = 0) -> RepeatedKeyError | JSONSyntaxError:
+    """Return what is wrong with a text, in which the JSON from a place on could not be read."""
+    if isinstance(error, RepeatedKeyError):
+        return error
+    if isinstance(error, json.JSONDecodeError):
+        return JSONSyntaxError(f"not JSON ({error.msg}, column {error.colno})", error.lineno)
+    if isinstance(error, RecursionError):
+        return JSONSyntaxError("JSON nested too deeply", line_at(text, at))
+    found = _LONG_NUMBER.search(text, at)  # Python reads no whole number that is longer
+    return JSONSyntaxError("a number of more than 4,300 digits", line_at(text, found.start() if found else at))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -138,6 +142,13 @@ def kind(value: Any) -> str:  # noqa: ANN401  (any JSON value)
     """Return what JSON calls a value."""
     names = {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number"}
     return names.get(type(value), "null")
+
+
+def as_object(value: Any, said: str) -> dict[str, Any]:  # noqa: ANN401  (checked here)
+    """Return a JSON object; of anything else the ValueError says what it is, and what was expected."""
+    if not isinstance(value, dict):
+        raise ValueError(f"a JSON {kind(value)}, {said}")  # noqa: TRY004  (readers add file and line to a ValueError)
+    return value
 
 
 def as_id(value: Any, name: str) -> str:  # noqa: ANN401  (checked here)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from permed_measures.files.json_text import as_grade, as_id, as_score, first_repeated, json_lines, kind
+from permed_measures.files.json_text import as_grade, as_id, as_object, as_score, first_repeated, json_lines, kind
 from permed_measures.files.rows import KEEP_ONE, kept_of
 from permed_measures.files.source import Source
 
@@ -49,9 +49,7 @@ def read(source: Source, what: str) -> dict[str, Any]:
 
 def _query(record: Any, what: str, keep: Callable[[Any, Any], Any] | None) -> tuple[str, Any]:  # noqa: ANN401  (checked here)
     keys = _JUDGED if what == "qrels" else _RETURNED
-    if not isinstance(record, dict):
-        msg = f"a JSON {kind(record)}, a line is an object with {_QUERY!r} and {keys[0]!r}"
-        raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
+    record = as_object(record, f"a line is an object with {_QUERY!r} and {keys[0]!r}")
     key = next((key for key in keys if key in record), None)
     if _QUERY not in record or key is None:
         missing = repr(_QUERY) if _QUERY not in record else " nor ".join(map(repr, keys))

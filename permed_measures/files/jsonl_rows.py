@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from permed_measures.files.json_text import as_grade, as_id, as_score, json_lines, kind
+from permed_measures.files.json_text import as_grade, as_id, as_object, as_score, json_lines
 from permed_measures.files.rows import Groups, has_rows, pick, subtopic_column, what_columns_are
 from permed_measures.files.source import Source
 
@@ -42,7 +42,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     picked: dict[tuple[str, ...], tuple[str, str, str]] = {}
 
     def row(record: Any) -> tuple[str, str, float, str | None]:  # noqa: ANN401  (checked here)
-        keys = _keys(record)
+        keys = tuple(as_object(record, "a line is an object with 'query_id', 'doc_id' and a number"))
         if keys not in picked:
             picked[keys] = pick(keys, what, source.columns)
         query, doc, value = picked[keys]
@@ -52,13 +52,6 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     for number, (query_id, doc_id, value, of) in json_lines(source, row):
         table.add(query_id, doc_id, value, number, of)
     return table.groups
-
-
-def _keys(record: Any) -> tuple[str, ...]:  # noqa: ANN401  (checked here)
-    if not isinstance(record, dict):
-        msg = f"a JSON {kind(record)}, a line is an object with 'query_id', 'doc_id' and a number"
-        raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
-    return tuple(record)
 
 
 def _subtopic(record: Mapping[str, Any]) -> str:

@@ -1,13 +1,13 @@
 """One stream of records (place, fields) under JSON Lines, JSON texts, CSV and parquet, whatever their fields mean."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.files.csv_table import csv_rows
-from permed_measures.files.json_text import STRICT, RepeatedKeyError, first_repeated, json_lines, kind, line_at
+from permed_measures.files.json_text import STRICT, as_object, fault, first_repeated, json_lines, line_at
 from permed_measures.files.parquet import FILE, parquet_rows, quoted
 from permed_measures.files.parquet import fits as is_parquet
 from permed_measures.files.source import Source
@@ -49,13 +49,9 @@ class Records:
         while at < len(text):
             try:
                 found, end = STRICT.raw_decode(text, at)
-            except json.JSONDecodeError as error:
-                raise self.source.error(f"not JSON ({error.msg}, column {error.colno})", error.lineno) from None
-            except RecursionError:
-                raise self.source.error("JSON nested too deeply", line_at(text, at)) from None
-            except ValueError as error:  # a key that occurs twice, or Python's limit of digits
-                said = str(error) if isinstance(error, RepeatedKeyError) else "a number of more than 4,300 digits"
-                raise self.source.error(said, line_at(text, at)) from None
+            except (ValueError, RecursionError) as error:
+                wrong = fault(error, text, at)
+                raise self.source.error(str(wrong), getattr(wrong, "line", line_at(text, at))) from None
             listed = found if self._in_list and isinstance(found, list) else [found]
             for record in listed:
                 number += 1
@@ -97,8 +93,4 @@ def _column(name: str, of: str) -> str:
     return f"epoch_us({quoted(name)}) / 1e6" if of.startswith("TIMESTAMP") else quoted(name)
 
 
-def _object(record: Any) -> Mapping[str, Any]:  # noqa: ANN401  (checked here)
-    if not isinstance(record, dict):
-        msg = f"a JSON {kind(record)}, a record is an object"
-        raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line)
-    return record
+_object = partial(as_object, said="a record is an object")

@@ -71,7 +71,8 @@ def _rows(path: str | PathLike[str], what: str) -> Iterator[tuple[str, str, str]
     """Yield place, id and text of every line."""
     source = Source(path)
     start = source.head()
-    if start.lstrip()[:1] in (b"{", b"[") or start[:4] == b"PAR1" or _has_header(start, what):
+    has_header = any(name.strip().lower() in IDS[what] for name in header(start)[1])
+    if has_header or start.lstrip()[:1] in (b"{", b"[") or start[:4] == b"PAR1":
         yield from _records(source, what)
         return
     for number, line in source.lines():  # as of MS MARCO
@@ -79,10 +80,6 @@ def _rows(path: str | PathLike[str], what: str) -> Iterator[tuple[str, str, str]
         if not tab or not text_id:
             raise source.error(f"no id and text with a tab between them: {shown(line)}", number)
         yield f"{source.path}:{number}", text_id, text.replace("\t", " ")
-
-
-def _has_header(start: bytes, what: str) -> bool:
-    return any(name.strip().lower() in IDS[what] for name in header(start)[1])
 
 
 def _records(source: Source, what: str) -> Iterator[tuple[str, str, str]]:

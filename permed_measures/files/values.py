@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError
-from permed_measures.files.json_text import SAVED, json_lines, kind
+from permed_measures.files.json_text import SAVED, as_object, json_lines
 from permed_measures.files.output import write_whole
 from permed_measures.files.source import STDIN, Source
 from permed_measures.signature import Digest, Signature
@@ -122,13 +122,10 @@ class _Reader:
         self.judged: dict[str, Digest] = {}
 
     def take(self, record: Any) -> None:  # noqa: ANN401  (checked here)
-        if not isinstance(record, dict):
-            msg = f"a JSON {kind(record)}, a line is an object"
-            raise ValueError(msg)  # noqa: TRY004  (json_lines adds file and line to a ValueError)
         if self.options is None:
-            self.options = _options(record)
+            self.options = _options(as_object(record, "a line is an object"))
             return
-        keys = set(record) - {"repeat"}
+        keys = set(as_object(record, "a line is an object")) - {"repeat"}
         takers = ((_MEASURE_KEYS, self._measure), (_QUERY_KEYS, self._query), (_NOTE_KEYS, self._note))
         taker = next((taker for known, taker in takers if keys == known), None)
         if taker is None:

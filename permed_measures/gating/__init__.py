@@ -107,12 +107,8 @@ def _check_margins(rules: Rules, *, has_baseline: bool) -> None:
             "a baseline needs a margin, the drop that does not matter: max_drop=0.02 (in the shell --max-drop 0.02, or "
             "'nDCG@10=0.02' for one measure); permed-measures gate --power shows which margins these queries can decide"
         )
-    given = {
-        "max_drop": rules.max_drop,
-        "hard_drop": rules.hard_drop,
-        "max_drop_since_anchor": rules.max_drop_since_anchor,
-    }
-    for name, value in given.items():
+    for name in ("max_drop", "hard_drop", "max_drop_since_anchor"):
+        value = getattr(rules, name)
         if value is not None and not has_baseline:
             raise ParamError(
                 f"{name}={value!r} is about a drop against a baseline, and none is given: give one (in the shell "

@@ -5,6 +5,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from sys import float_info
 from typing import Any
@@ -18,15 +19,10 @@ from permed_measures.files.source import Source
 from permed_measures.measures import parse
 from permed_measures.profiles import Entry, Profile
 
-
-def _equal(found: float, wanted: float) -> bool:
-    return math.isclose(found, wanted, rel_tol=0, abs_tol=1e-9)
-
-
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
-    "==": _equal,
+    "==": partial(math.isclose, rel_tol=0, abs_tol=1e-9),
     ">": operator.gt,
     "<": operator.lt,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, pairwise, repeat
 from math import inf, log, log2, nan
 from operator import contains
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _BATCH = 1 << 17
 """So many documents are ranked at once: their numbers stay near the processor."""
+_ROWS = 12_000
+"""So many rows are computed with at once: for longer arrays the system is asked for memory, which takes longer."""
 _EXACT = 2.0**53
 """A whole number above it is not always a float."""
 _FEW = 64
@@ -207,17 +209,17 @@ def within(columns: Columns, depth: int | None) -> Columns:
     return Columns(num_ret, num_hits, num_hits, ranks[kept], grades[kept], places[kept])
 
 
-def best_grades(columns: Columns) -> list[float] | None:
-    """Return the best grade of each query, minus infinity where nothing is judged; None where numpy is not loaded."""
+def without_grade(columns: Columns, lowest: float) -> list[bool] | None:
+    """Say of each query whether no document has such a grade, or a higher one; None where numpy is not loaded."""
     if not numpy_is_worth_it(len(columns.grades)):
         return None
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
     _, _, num_judged, _, grades, places = map(np.asarray, columns)
-    best = np.full(len(num_judged), -inf)
-    best[num_judged > 0] = grades[places == 1.0]
-    found: list[float] = best.tolist()
-    return found
+    found = num_judged == 0
+    found[~found] = grades[np.flatnonzero(places == 1.0)] < lowest
+    without: list[bool] = found.tolist()
+    return without
 
 
 def has_grades_up_to(highest: int, rankings: Rankings) -> bool:
@@ -233,13 +235,13 @@ def tables(rankings: Rankings) -> Iterator[ArrayTable]:
     import numpy as np  # noqa: PLC0415  (small runs do without)
 
     if rankings.columns is None:
-        step = max(1, _BATCH * len(rankings) // (1 + rankings.num_judged))
+        step = max(1, _ROWS * len(rankings) // (1 + rankings.num_judged))
         starts = range(0, len(rankings), step)
         yield from (ArrayTable(_gathered(rankings.views[start : start + step])) for start in starts)
         return
     whole = [*map(np.asarray, rankings.columns)]
     ends = np.concatenate([[0], np.cumsum(whole[2])])
-    cuts = [0, *np.searchsorted(ends, np.arange(_BATCH, len(whole[3]), _BATCH)).tolist(), len(ends) - 1]
+    cuts = [0, *np.searchsorted(ends, np.arange(_ROWS, len(whole[3]), _ROWS)).tolist(), len(ends) - 1]
     for start, end in pairwise(cuts):
         rows = slice(ends[start], ends[end])
         yield ArrayTable(Columns(*(c[start:end] for c in whole[:3]), *(c[rows] for c in whole[3:])))
@@ -273,9 +275,9 @@ class ArrayTable:
     def found(self, relevant: Any) -> Any:  # noqa: ANN401
         """How many hits are relevant down to this one, itself included."""
         counted = relevant & self._hit
-        total = self._np.cumsum(counted)
+        total = self._np.cumsum(counted, dtype=self._np.int32)
         before = self._np.concatenate([[0], total])[self._starts]
-        return total - before[self._query]
+        return total - self._np.repeat(before, self._lengths)
 
     def place(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
@@ -286,7 +288,7 @@ class ArrayTable:
 
     def count_judged(self, condition: Any) -> Any:  # noqa: ANN401
         """How many judged documents of the query meet a condition, said beside each of them."""
-        return self._summed(condition)[self._query]
+        return self._summed(1, self._np.flatnonzero(condition))[self._query]
 
     def highest(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
         """Return the highest worth of a document of the query."""
@@ -295,7 +297,7 @@ class ArrayTable:
 
     def sum_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Sum a value over the returned documents for which a condition holds; 0 when there are none."""
-        return self._summed(self.where(where & self._hit, value))
+        return self._summed(value, self._np.flatnonzero(where & self._hit))
 
     def max_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Return the greatest value over the returned documents for which a condition holds; 0 when there are none."""
@@ -303,12 +305,18 @@ class ArrayTable:
 
     def any_hit(self, where: Any) -> Any:  # noqa: ANN401
         """Return 1 where a returned document meets the condition, else 0."""
-        return (self.sum_hits(1, where) > 0).astype(float)
+        found = self._np.zeros(len(self.returned))
+        found[self._query[where & self._hit]] = 1.0
+        return found
 
     def sum_judged(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Sum a value over the judged documents for which a condition holds, those of the highest grade first."""
-        rows = self.where(where, value)
-        return self._summed(rows if isinstance(value, int) else rows[self._by_place])
+        rows = self._np.flatnonzero(where)
+        if isinstance(value, int):
+            return self._summed(value, rows)
+        by_place = self._np.zeros(len(self._query))
+        by_place[self._starts[self._query[rows]] + self._places[rows].astype(self._np.intp) - 1] = value[rows]
+        return self._np.bincount(self._query, by_place, len(self.returned))
 
     def within(self, cutoff: int | None, rank: Any = None) -> Any:  # noqa: ANN401
         """Whether a rank is within the cut-off."""
@@ -348,18 +356,14 @@ class ArrayTable:
         """Return log2(rank + 1), as the C library has it: numpy's own may differ in the last bit."""
         if id(rank) not in self._discounts:
             rows = self._np.minimum(rank, self._longest + 1).astype(self._np.intp)
-            self._discounts[id(rank)] = rank, _log2s(1 << self._longest.bit_length())[rows]
+            self._discounts[id(rank)] = rank, _log2s(1 << self._longest.bit_length()).take(rows, mode="clip")
         return self._discounts[id(rank)][1]
 
-    @cached_property
-    def _by_place(self) -> Any:  # noqa: ANN401
-        rows = self._np.empty(len(self._query), self._np.intp)
-        rows[self._starts[self._query] + self._places.astype(self._np.intp) - 1] = self._np.arange(len(rows))
-        return rows
-
-    def _summed(self, rows: Any) -> Any:  # noqa: ANN401
-        """Add up the rows of each query, one after the other, as C does: numpy's sums add in another order."""
-        return self._np.bincount(self._query, rows, len(self.returned))
+    def _summed(self, value: Any, rows: Any) -> Any:  # noqa: ANN401
+        """Add up some rows of each query, one after the other, as C does: numpy's sums add in another order."""
+        if isinstance(value, int):
+            return self._np.bincount(self._query[rows], minlength=len(self.returned)) * float(value)
+        return self._np.bincount(self._query[rows], value[rows], len(self.returned))
 
     def _greatest(self, rows: Any) -> Any:  # noqa: ANN401
         some, totals = self._lengths > 0, self._np.zeros(len(self.returned))

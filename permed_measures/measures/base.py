@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -166,7 +166,7 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         return isinstance(other, Measure) and repr(self) == repr(other)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (type(self), self.params)
+        return partial(type(self), **self.params), ()
 
     def value(self, ranking: Ranking) -> float:
         """Return the value of one query."""
@@ -259,10 +259,6 @@ class StandardMeasure(RankingMeasure):
         undeclared = [name for name, info in cls.SUPPORTED_PARAMS.items() if not isinstance(info, Param)]
         if undeclared or own.keys() - theirs.SUPPORTED_PARAMS.keys():
             raise TypeError(f"{cls.__module__}: the parameters are not those of ir_measures' {cls.NAME}")
-
-
-def _remake(cls: type[RankingMeasure], params: dict[str, Any]) -> RankingMeasure:
-    return cls(**params)
 
 
 MeasureT = TypeVar("MeasureT", bound=RankingMeasure)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ir_measures import Measure
 
-from permed_measures.measures.base import RankingMeasure, declared
+from permed_measures.measures.base import declared
 
 _GAINS = {"log2": "the gain is the grade (linear)", "exp-log2": "the gain is 2^grade - 1 (exponential)"}
 
@@ -56,11 +56,8 @@ def definition(measure: Measure) -> str:
     known = declared(measure)
     if known is None:
         return re.split(r"(?<=\w\w[.)])\s", words, maxsplit=1)[0].strip().rstrip(".")
-    return words.rstrip(".") + (f"; {_gain(known)}" if "dcg" in known.SUPPORTED_PARAMS else "")
-
-
-def _gain(measure: RankingMeasure) -> str:
-    return _GAINS[measure["dcg"]] + ("" if measure.arguments.get("gains") is None else ", after gains is applied to it")
+    gain = f"; {_GAINS[known['dcg']]}" if "dcg" in known.SUPPORTED_PARAMS else ""
+    return words.rstrip(".") + gain + ", after gains is applied to it" * (known.arguments.get("gains") is not None)
 
 
 def _factor(term: str) -> str:

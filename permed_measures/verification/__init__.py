@@ -23,16 +23,9 @@ from permed_measures.verification.references.reference import has_near_ties, has
 
 Grid = dict[str, dict[str, float]]
 
-AGREES = "agrees"
-DIFFERS = "differs"
-EXPLAINED = "differs, explained"
-NOT_APPLICABLE = "not applicable"
-FAILED = "failed"
-NO_SUCH_MEASURE = "no such measure"
-ABSENT = "absent"
-
-HOLDS = "holds"
-NOT_CONFIRMED = "not confirmed"
+AGREES, DIFFERS, EXPLAINED, FAILED = "agrees", "differs", "differs, explained", "failed"
+NOT_APPLICABLE, NO_SUCH_MEASURE, ABSENT = "not applicable", "no such measure", "absent"
+HOLDS, NOT_CONFIRMED = "holds", "not confirmed"
 
 
 @dataclass(frozen=True)

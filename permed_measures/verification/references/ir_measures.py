@@ -38,6 +38,7 @@ def _measure(name: str, params: Params) -> Any:  # noqa: ANN401  (a measure of i
     if theirs is None:
         return None
     given = {key: value for key, value in params.items() if value is not None}
+    given |= {key: float(given[key]) for key in ("beta", "p", "recall") if key in given}  # it takes no int for these
     if not isinstance(given.get("rel", 1), int):
         return None  # ir_measures has whole relevance levels only
     return theirs(**given)
@@ -123,10 +124,6 @@ def _gdeval(name: str, params: Params) -> Computation | None:
     )
 
 
-def _no_perl() -> str:
-    return "" if shutil.which("perl") else "gdeval is a Perl script, and perl is not installed"
-
-
 def _reference(provider: str, find: Callable[[str, Params], Computation | None], **options: Any) -> Reference:  # noqa: ANN401  (of Reference)
     return Reference(
         f"ir_measures/{provider}",
@@ -138,8 +135,9 @@ def _reference(provider: str, find: Callable[[str, Params], Computation | None],
     )
 
 
+_NO_PERL = "gdeval is a Perl script, and perl is not installed"
 REFERENCES = (
     _reference("pytrec_eval", _pytrec_eval, program="pytrec_eval"),
-    _reference("gdeval", _gdeval, program="ir_measures", missing=_no_perl),
+    _reference("gdeval", _gdeval, program="ir_measures", missing=lambda: "" if shutil.which("perl") else _NO_PERL),
     _reference("msmarco", _msmarco, program="ir_measures"),
 )

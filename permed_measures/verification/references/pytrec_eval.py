@@ -172,10 +172,6 @@ def _ndcg(params: Params, *, returned_only: bool = False) -> Computation:
     )
 
 
-def _set_f(params: Params) -> Computation:
-    return _binary("set_F" if params["beta"] == 1 else f"set_F_{_digits(params['beta'])}", params, key="set_F")
-
-
 def _iprec(params: Params) -> Computation:
     two = f"{params['recall']:.2f}"  # as its answers are written, whatever was asked for
     asked = two if float(two) == params["recall"] else _digits(params["recall"])
@@ -343,7 +339,7 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "IPrec": _iprec,
     "SetP": lambda p: _binary("set_relative_P" if p["relative"] else "set_P", p),
     "SetR": lambda p: _binary("set_recall", p),
-    "SetF": _set_f,
+    "SetF": lambda p: _binary("set_F" if p["beta"] == 1 else f"set_F_{_digits(p['beta'])}", p, key="set_F"),
     "SetAP": lambda p: _binary("set_map", p),
     "NumRet": _num_ret,
     "NumRel": lambda p: _binary("num_rel", p, always=True),
@@ -366,15 +362,11 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
 }
 
 
-def _find(name: str, params: Params) -> Computation | None:
-    return _MEASURES[name](params) if name in _MEASURES else None
-
-
 REFERENCES = (
     Reference(
         "pytrec_eval",
         package="pytrec_eval",
-        find=_find,
+        find=lambda name, params: _MEASURES[name](params) if name in _MEASURES else None,
         program="pytrec_eval",
         distributions=("pytrec-eval-terrier", "pytrec_eval"),
         known=("0.5.6", "0.6"),
