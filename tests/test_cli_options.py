@@ -214,3 +214,16 @@ def test_descriptions_are_in_every_format(tool, tmp_path):
     (tmp_path / "d.tsv").write_text("r\tthe first\n")
     for form in ("text", "markdown", "latex", "csv", "json", "jsonl", "html"):
         assert "the first" in tool(*EVAL, "s.run", "--describe", "d.tsv", "--format", form)[1], form
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-m", "ERR(judged_only=3)@3"), "ERR: judged_only=3 is not allowed; give True or False"),
+        (("-m", "NumRet", "--percent"), "percent=True is for values of measures from 0 to 1, and no table has any"),
+        (("--heading", "run=a", "--heading", "run=b"), "a heading is given two new ones"),
+    ],
+)
+def test_what_has_no_meaning_is_an_error(tool, options, said):
+    code, out, err = tool(*EVAL, *options)
+    assert (code, out, said in " ".join(err.split())) == (2, "", True)

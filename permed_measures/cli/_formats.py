@@ -151,7 +151,10 @@ def _headings(ctx: click.Context, param: click.Parameter, value: Sequence[str]) 
     for given in value:
         if not given.partition("=")[0] or "=" not in given:
             raise click.BadParameter(f"{given!r}: give a heading and what it is to be, such as run=method", ctx, param)
-    _remember(ctx, param, dict(given.split("=", 1) for given in value))
+    new = dict(given.split("=", 1) for given in value)
+    if len(new) < len(value):
+        raise click.BadParameter("a heading is given two new ones: give one", ctx, param)
+    _remember(ctx, param, new)
 
 
 def _figure(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

@@ -28,7 +28,7 @@ from permed_measures.measures.base import (
     declared,
     define,
 )
-from permed_measures.measures.declarations import condensed
+from permed_measures.measures.declarations import JUDGED_ONLY, condensed
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -323,7 +323,7 @@ def _judged_only(measure: Measure) -> Measure:
 
 
 _JUDGED = "Without unjudged documents it is 1 for every list"
-_EVERYWHERE = {"cutoff": CUTOFF, "rel": REL}
+_EVERYWHERE = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
 """Parameters that mean the same in every measure, also in those that ir_measures has computed elsewhere."""
 
 
