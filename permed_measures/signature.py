@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from hashlib import md5
 from struct import unpack
 from typing import Any, NamedTuple
 
@@ -61,6 +60,8 @@ def grade_text(grade: float) -> str:
 
 def digest_of(rows: Iterable[tuple[str, str, str, float]]) -> Digest:
     """Return the digest of judgements: query, iteration (empty where there is but one), document, grade."""
+    from hashlib import md5  # noqa: PLC0415  (it takes long to import)
+
     texts: dict[float, str] = {}
     hashed = []
     for query_id, iteration, doc_id, grade in rows:

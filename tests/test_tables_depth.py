@@ -22,33 +22,105 @@ def run():
     }
 
 
-def ranked(run, counted):
-    from permed_measures.tables.engines import rank_run
+def ranked(rows, depth):
+    from permed_measures.tables.engines import best_lists, rank_run, within_reach
 
     connection = duckdb.connect()
     connection.execute("SET memory_limit = '1GB'")
-    connection.execute("CREATE TABLE run (query VARCHAR, doc VARCHAR, score FLOAT)")
-    rows = [(query, doc, score) for query, scores in run.items() for doc, score in scores.items()]
+    connection.execute("CREATE TABLE run (query VARCHAR, doc VARCHAR, score DOUBLE)")
     connection.executemany("INSERT INTO run VALUES (?, ?, ?)", rows)
-    relation = nw.to_native(rank_run(nw.from_native(connection.table("run")), DEPTH, counted))
-    return sorted(relation.fetchall()), "best.least" in relation.sql_query()
+    run = nw.from_native(connection.table("run"))
+    lists = best_lists(run, depth)
+    narrowed = run if lists is None else within_reach(run, lists, depth)
+    ((left,),) = narrowed.select(nw.len()).to_native().fetchall()
+    relation = nw.to_native(rank_run(narrowed, depth, narrowed=lists is not None))
+    return sorted(relation.fetchall()), left < len(rows)
 
 
-def by_hand(run):
+def by_hand(run, depth):
     for query, scores in run.items():
-        best = sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True)[:DEPTH]
+        best = sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True)[:depth]
         yield from ((query, doc, float(rank)) for rank, doc in enumerate(best, 1))
 
 
 @pytest.mark.parametrize(
-    ("counted", "drops"),
-    [
-        ((QUERIES * LENGTH, QUERIES), True),
-        (None, False),
-        ((10**12, 10**9), False),
-        ((QUERIES * DEPTH, QUERIES), False),
-    ],
-    ids=["enough memory", "not counted", "more queries than memory", "lists as long as the depth"],
+    ("depth", "bytes_each", "drops"),
+    [(DEPTH, 128, True), (LENGTH, 128, False), (DEPTH, 2**30, False)],
+    ids=["enough memory", "lists as long as the depth", "more queries than memory"],
 )
-def test_ranks_are_those_of_the_whole_order(run, counted, drops):
-    assert ranked(run, counted) == (sorted(by_hand(run)), drops)
+def test_ranks_are_those_of_the_whole_order(run, depth, bytes_each, drops, monkeypatch):
+    monkeypatch.setattr("permed_measures.tables.engines._BEST_SCORE_BYTES", bytes_each)
+    rows = [(query, doc, score) for query, scores in run.items() for doc, score in scores.items()]
+    assert ranked(rows, depth) == (sorted(by_hand(run, depth)), drops)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_what_32_bits_round_together_is_within_reach(engine):
+    """Every pair of neighbours is one 32-bit float; the lower one has the greater id, so it comes first."""
+    from permed_measures import evaluate
+    from permed_measures.tables import evaluate_files
+    from permed_measures.tables.sessions import opened
+
+    pytest.importorskip(engine)
+    pairs = [
+        (1 + 2**-30, 1.0),
+        (1e300, 1e299),
+        (-1e299, -1e300),
+        (2**-160, 2**-170),
+        (-1.0, -1 - 2**-30),
+        (16777217, 16777216),
+    ]
+    pairs += [
+        (float("inf"), 1e39),
+        (-1e39, float("-inf")),
+        (-(2**-170), -(2**-160)),
+        (0.0, -0.0),
+        (3.4028235e38, 3.40282346e38),
+    ]
+    run = {
+        f"q{n}": {"a": high, "b": low} | {f"A{i}": float("-inf") for i in range(9)}
+        for n, (high, low) in enumerate(pairs)
+    }
+    qrels = {query: {"b": 1} for query in run}
+    here = evaluate(qrels, run, "P@1")
+    with opened(engine) as session:
+        there = evaluate_files(session, qrels, run, "P@1", by_query=True)
+    assert there.columns == here.columns
+    assert sum(there.columns[next(iter(there.labels))].values()) == len(pairs)
+    assert there.notes == here.notes
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("rows", [1000, 20_000])
+def test_a_repeated_document_is_found_wherever_it_is(engine, rows):
+    from permed_measures.tables.engines import all_differ
+    from permed_measures.tables.inputs import as_table
+    from permed_measures.tables.sessions import opened
+
+    pytest.importorskip(engine)
+    columns = {"query_id": [f"q{n % 7}" for n in range(rows)], "doc_id": [f"d{n}" for n in range(rows)]}
+    numbers = [float(n % 97) for n in range(rows)]
+
+    def table(session, ids, scores):
+        if engine == "polars":
+            return session.native.LazyFrame({**ids, "score": scores})
+        unnested = (
+            "SELECT unnest(?::VARCHAR[]) AS query_id, unnest(?::VARCHAR[]) AS doc_id, unnest(?::DOUBLE[]) AS score"
+        )
+        session.native.execute(f"CREATE OR REPLACE TABLE t AS {unnested}", [*ids.values(), scores])
+        return session.native.table("t")
+
+    with opened(engine) as session:
+        assert all_differ(as_table(table(session, columns, numbers), "run").unknown_rows)
+        for at in (0, rows // 2, rows - 8):
+            again = {
+                **columns,
+                "doc_id": [*columns["doc_id"][:at], columns["doc_id"][at + 7], *columns["doc_id"][at + 1 :]],
+            }
+            assert not all_differ(as_table(table(session, again, numbers), "run").unknown_rows)
+            for doc in (None, ""):
+                empty = {**columns, "doc_id": [*columns["doc_id"][:at], doc, *columns["doc_id"][at + 1 :]]}
+                assert not all_differ(as_table(table(session, empty, numbers), "run").unknown_rows)
+            for score in (None, float("nan")):
+                wrong = [*numbers[:at], score, *numbers[at + 1 :]]
+                assert not all_differ(as_table(table(session, columns, wrong), "run").unknown_rows)

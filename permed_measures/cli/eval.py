@@ -159,7 +159,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     named = _named(runs, names)
     first: dict[str, Tops] = {}
     with ExitStack() as opening:
-        step = opening.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
+        shown = opening.enter_context(ExitStack())
+        step = shown.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
         if engine is not None:
             limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
             session = opening.enter_context(opened(engine, **limits))
@@ -173,7 +174,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 first[name] = tops(run, judged, SHOWN, order)
             found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
             step(name, len(found) / len(runs))
-    report(found, behind=behind(judged, first, texts, documents, ties=ties) if first else None)
+        shown.close()
+        # with the engine open: it has the digest of the judgements
+        report(found, behind=behind(judged, first, texts, documents, ties=ties) if first else None)
 
 
 def _check_lists(*, lists: bool, others: Sequence[Any]) -> None:

@@ -271,7 +271,7 @@ def unjudged_table(runs: Mapping[str, Shares]) -> list[Table]:
     bands = [(low + 1, high) for low, high in pairwise([0, *ends])]
     rows: list[list[Value]] = []
     for name, shares in runs.items():
-        parts = [[share for share in shares[low - 1 : high] if share is not None] for low, high in bands]
+        parts = [shares[low - 1 : high] for low, high in bands]
         means = [sum(part) / len(part) if part else None for part in parts]
         rows.append([name, *(Cell(mean, NONE if mean is None else f"{mean:.1%}") for mean in means)])
     heads = [str(high) if low == high else f"{low} to {high}" for low, high in bands]

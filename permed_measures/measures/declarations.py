@@ -6,10 +6,10 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import CO_VARARGS, CO_VARKEYWORDS, signature
 from math import inf
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FunctionType, MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ir_measures import ParamInfo
 
@@ -226,10 +226,22 @@ def on_judged(function: Callable[..., Any]) -> Callable[..., Any]:
     def asked(ranking: Any, *, judged_only: bool, **params: Any) -> Any:  # noqa: ANN401  (a Ranking, or a table)
         return function(ranking.judged_only() if judged_only else ranking, **params)
 
-    known = signature(function)
-    flag = Parameter("judged_only", Parameter.KEYWORD_ONLY)
-    asked.__signature__ = known.replace(parameters=[*known.parameters.values(), flag])  # type: ignore[attr-defined]  # as inspect reads it: a class may be defined again
+    number, keywords = taken_by(function)
+    asked.TAKEN = number + 1, {*keywords, "judged_only"}  # type: ignore[attr-defined]  # a class may be defined again
     return asked
+
+
+def taken_by(function: Any) -> tuple[int, set[str]]:  # noqa: ANN401  (whatever is declared)
+    """Return how many parameters a function takes, and those by name alone that have no default, after the first."""
+    if hasattr(function, "TAKEN"):
+        return cast("tuple[int, set[str]]", function.TAKEN)
+    if isinstance(function, FunctionType) and not hasattr(function, "__wrapped__"):  # inspect takes long
+        code, defaults = function.__code__, function.__kwdefaults__ or {}
+        plain, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+        others = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+        return named + others, {name for name in code.co_varnames[plain:named] if name not in defaults}
+    parameters = list(signature(function).parameters.values())
+    return len(parameters), {p.name for p in parameters[1:] if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
 
 
 def digits(number: float) -> str:

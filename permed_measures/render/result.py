@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -80,7 +81,8 @@ class Result(ABC):
 
     def page(self) -> Document:
         """Return the document of the HTML page, which may hold more."""
-        return self.document()
+        found = self.document()
+        return found if found.title else replace(found, title=type(self).__name__)
 
     def notebook(self) -> Document:
         """Return the document that a notebook shows: the page, unless that is too much of it."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import reduce
 from itertools import count
+from operator import and_, xor
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +14,7 @@ import narwhals as nw
 from permed_measures.errors import require
 from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, SYSTEM, list_keys, with_one
 
-HASH, DOUBTFUL = "hash", "doubtful"
+HASH, DOUBTFUL, BEST = "hash", "doubtful", "best"
 _AT_ONCE = 10_000
 
 BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
@@ -23,6 +25,9 @@ _MOST_BEST = 1_000_000
 """DuckDB's max(…, n) takes no more."""
 _BEST_SCORE_BYTES = 128
 """What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
+_MOST_HASHES, _HASH_BYTES = 2**24, 24
+"""So many are compared here, and what each takes: the engine's, our copy, and what is sorted out."""
+_FLOAT32_MOST = (2 - 2**-23) * 2.0**127
 
 
 def can_be_joined(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any]) -> bool:
@@ -83,23 +88,74 @@ def with_unknown_numbers(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[
     return _lazy(relation.project(", ".join(opaque)))
 
 
-def rank_run(run: nw.LazyFrame[Any], depth: int | None, counted: tuple[int, int] | None = None) -> nw.LazyFrame[Any]:
+def rank_run(run: nw.LazyFrame[Any], depth: int | None, *, narrowed: bool = False) -> nw.LazyFrame[Any]:
     """Rank documents, by score, then by id, both descending; keep those down to ``depth``.
 
-    ``counted`` are the numbers of rows and queries, where the check of the input has found them.
+    ``narrowed`` says that little more is left.
     """
-    if run.implementation.is_duckdb():
-        return _rank_in_duckdb(nw.to_native(run), list_keys(run), depth, counted)
+    keys = list_keys(run)
     if run.implementation.is_spark_like():
-        return _rank_in_spark(nw.to_native(run), list_keys(run), depth)
-    if depth is not None:
+        return _rank_in_spark(nw.to_native(run), keys, depth)
+    if depth is not None and not narrowed and not run.implementation.is_duckdb():
         # by the bare number first: a document with that many better ones is below the depth
         run = _best_in_polars(run, depth) if run.implementation.is_polars() else _best(run, depth)
+    if run.implementation.is_duckdb():  # which orders in files where memory ends
+        ranked = _down_to(nw.to_native(run).project(f"{', '.join(keys)}, {DOC}, {_place(keys)}"), depth)
+        return _lazy(ranked.project(f"{', '.join(keys)}, {DOC}, place::DOUBLE AS {RANK}"))
     # counted from the end of the ascending order, because an order has one direction here
-    keys = list_keys(run)
     place = nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=[SCORE, DOC])
     ranked = with_one(run).with_columns(place.cast(nw.Float64).alias(RANK)).select(*keys, DOC, RANK)
     return ranked if depth is None else ranked.filter(nw.col(RANK) <= depth)
+
+
+def best_lists(run: nw.LazyFrame[Any], depth: int | None) -> nw.LazyFrame[Any] | None:
+    """Return of each list its length and its highest 64-bit scores, descending, one more than the depth.
+
+    None where the engine does not find them in one pass, or where they are not few beside rows and memory: in DuckDB
+    they stay in memory, while an order of whole lists does not.
+    """
+    keys, native = list_keys(run), nw.to_native(run)
+    if depth is None or depth >= _MOST_BEST:
+        return None
+    if run.implementation.is_polars():
+        polars = nw.get_native_namespace(run)
+        best = polars.col(SCORE).top_k(depth + 1).sort(descending=True).alias(BEST)
+        return _lazy(native.group_by(keys).agg(polars.len().alias(ONE), best))
+    if not run.implementation.is_duckdb():
+        return None
+    of = ", ".join(keys)
+    rows, number, memory = _size(native, f"approx_count_distinct(hash({of}))")
+    if 2 * depth * number > rows or number * (depth + 1) * _BEST_SCORE_BYTES > memory / 2:
+        return None
+    return _lazy(native.aggregate(f"{of}, count(*) AS {ONE}, max({SCORE}, {depth + 1}) AS {BEST}", of))
+
+
+def within_reach(run: nw.LazyFrame[Any], lists: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
+    """Leave out the rows with 64-bit scores that are below the depth of their list, in 32 bits too."""
+    keys, native = list_keys(lists), nw.to_native(lists)
+    if lists.implementation.is_polars():
+        best = nw.get_native_namespace(lists).col(BEST).list.get(depth - 1, null_on_oob=True)
+        least = _lazy(native.select(*keys, least=best))
+    else:
+        least = _lazy(native.project(f"{', '.join(keys)}, {BEST}[{depth}] AS least"))
+    score = nw.col("least")
+    score = nw.when(score > _FLOAT32_MOST).then(_FLOAT32_MOST).otherwise(score)
+    nearly = score - score.abs() * 2.0**-22 - 2.0**-148  # further away than anything that is rounded to the same
+    lowest = nw.lit(float("-inf"))
+    least = least.with_columns(least=nw.when(score >= -_FLOAT32_MOST).then(nearly).otherwise(lowest))
+    return run.join(least, on=keys, how="inner").filter(nw.col(SCORE) >= nw.col("least")).drop("least")
+
+
+def tied_scores(lists: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the highest scores, a row each, of the lists in which two of them are equal as 32-bit floats."""
+    keys, native = list_keys(lists), nw.to_native(lists)
+    if lists.implementation.is_polars():
+        polars = nw.get_native_namespace(lists)
+        best = polars.col(BEST).cast(polars.List(polars.Float32)).list
+        tied = native.filter(best.n_unique() < best.len())
+        return _lazy(tied.select(*keys, polars.col(BEST).alias(SCORE)).explode(SCORE))
+    tied = native.filter(f"list_unique(TRY_CAST({BEST} AS FLOAT[])) <> len({BEST})")  # what does not fit is not counted
+    return _lazy(tied.project(f"{', '.join(keys)}, unnest({BEST}) AS {SCORE}"))
 
 
 def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
@@ -123,26 +179,6 @@ def _best_in_polars(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
     return _lazy(nw.to_native(run).filter(column(SCORE) >= column(SCORE).top_k(depth).min().over(list_keys(run))))
 
 
-def _rank_in_duckdb(
-    run: Any,  # noqa: ANN401  (DuckDB's)
-    keys: list[str],
-    depth: int | None,
-    counted: tuple[int, int] | None,
-) -> nw.LazyFrame[Any]:
-    """Order whole lists, which DuckDB does in files where memory ends, or first drop what is below the depth.
-
-    The latter takes half the time, but the best scores of all queries stay in memory. So does what DuckDB itself does
-    for an order by one key, with four times as much: this order has two.
-    """
-    of = ", ".join(keys)
-    if depth is not None and counted is not None and _best_scores_fit(run, depth, *counted):
-        least = run.aggregate(f"{of}, list_min(max({SCORE}, {depth})) AS least", of).set_alias("best")
-        within = " AND ".join([*(f"run.{key} = best.{key}" for key in keys), f"run.{SCORE} >= best.least"])
-        run = run.set_alias("run").join(least, within).project(", ".join(f"run.{name}" for name in (*keys, DOC, SCORE)))
-    ranked = _down_to(run.project(f"{of}, {DOC}, {_place(keys)}"), depth)
-    return _lazy(ranked.project(f"{of}, {DOC}, place::DOUBLE AS {RANK}"))
-
-
 def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame[Any]:  # noqa: ANN401  (Spark's)
     """Write row_number() and a bare comparison, and nothing between.
 
@@ -161,13 +197,12 @@ def _down_to(ranked: Any, depth: int | None) -> Any:  # noqa: ANN401  (a table o
     return ranked if depth is None else ranked.filter(f"place <= {depth}")
 
 
-def _best_scores_fit(run: Any, depth: int, rows: int, queries: int) -> bool:  # noqa: ANN401  (DuckDB's)
-    """Whether the best scores of each query are few, beside the rows and beside the memory that DuckDB may use."""
-    ((_, limit),) = run.limit(0).aggregate("count(*) AS none, current_setting('memory_limit') AS memory").fetchall()
-    number, unit = limit.split()  # as in "476.8 MiB"
-    memory = float(number) * 1024.0 ** _UNITS.index(unit)
-    few = depth < _MOST_BEST and 2 * depth * queries <= rows
-    return few and queries * depth * _BEST_SCORE_BYTES <= memory / 2
+def _size(relation: Any, number: str) -> tuple[int, int, float]:  # noqa: ANN401  (DuckDB's)
+    """Return how many rows there are, another number, and the memory that DuckDB may use."""
+    asked = f"count(*) AS num, {number} AS more, any_value(current_setting('memory_limit')) AS memory"
+    ((rows, more, limit),) = relation.aggregate(asked).fetchall()
+    size, unit = (limit or "0 bytes").split()  # as in "476.8 MiB"
+    return rows, more, float(size) * 1024.0 ** _UNITS.index(unit)
 
 
 def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
@@ -183,6 +218,53 @@ def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
     if not rows.implementation.is_duckdb():
         return None
     return _lazy(nw.to_native(rows).project(f"*, hash({', '.join((*list_keys(rows), DOC))}) AS {HASH}, 1 AS {ONE}"))
+
+
+def all_differ(rows: nw.LazyFrame[Any]) -> bool:
+    """Whether all rows of a run have ids and a number, and no two the same ids; False where that is not certain.
+
+    Both engines take four times as long to group numbers that are all different as it takes to put each here into a
+    table, at a place of its own, and to look which ones others have overwritten.
+    """
+    ids = [*list_keys(rows), DOC]
+    if rows.implementation.is_polars():
+        column, when = nw.get_native_namespace(rows).col, nw.get_native_namespace(rows).when
+        pair = reduce(xor, (column(name).hash(seed) for seed, name in enumerate(ids)))
+        fine = reduce(and_, (column(name) != "" for name in ids), ~column(SCORE).is_nan())
+        found = nw.to_native(rows).select(when(fine).then(pair).alias(HASH)).collect()[HASH]
+        hashes = None if found.null_count() else found.to_numpy()
+    elif rows.implementation.is_duckdb():
+        number, _, memory = _size(nw.to_native(rows), "0")
+        if number > _MOST_HASHES or number * _HASH_BYTES > memory / 2:
+            return False
+        fine = " AND ".join([*(f"{name} <> ''" for name in ids), f"NOT isnan({SCORE})"])
+        hashes = (
+            nw.to_native(rows).project(f"CASE WHEN {fine} THEN hash({', '.join(ids)}) END AS {HASH}").fetchnumpy()[HASH]
+        )
+    else:
+        return False
+    numpy = require("numpy", extra="tables")
+    if hashes is None or numpy.ma.isMaskedArray(hashes):
+        return False
+    parts = (hashes >> numpy.uint64(62)).astype(numpy.uint8)  # in quarters, for the memory's sake
+    return all(_are_different(numpy, hashes[parts == part]) for part in range(4))
+
+
+def _are_different(numpy: Any, hashes: Any) -> bool:  # noqa: ANN401  (numpy, and an array of it)
+    places = 1 << (2 * len(hashes)).bit_length()
+    table = numpy.empty(places, numpy.int32)
+    while len(hashes):
+        own, place = (
+            numpy.arange(len(hashes), dtype=numpy.int32),
+            (hashes & numpy.uint64(places - 1)).astype(numpy.int64),
+        )
+        table[place] = own
+        last = table[place]
+        overwritten = numpy.flatnonzero(last != own)
+        if (hashes[overwritten] == hashes[last[overwritten]]).any():
+            return False
+        hashes = hashes[overwritten]  # two that are equal are both here, if neither was the last at its place
+    return True
 
 
 def packed_lists(rows: nw.LazyFrame[Any], flags: Iterable[str], width: int = 16) -> nw.LazyFrame[Any]:
@@ -206,13 +288,25 @@ def packed_lists(rows: nw.LazyFrame[Any], flags: Iterable[str], width: int = 16)
 
 
 @contextmanager
-def kept_in_spark(frame: nw.LazyFrame[Any]) -> Iterator[None]:
-    """Keep what is small, and cost a pass over much, until it was asked twice."""
-    native = nw.to_native(frame).persist()
-    try:
-        yield
-    finally:
-        native.unpersist()
+def kept(frame: nw.LazyFrame[Any]) -> Iterator[nw.LazyFrame[Any]]:
+    """Compute what is small, and costs a pass over much, once for all who ask."""
+    native = nw.to_native(frame)
+    if frame.implementation.is_polars():
+        yield _lazy(native.collect().lazy())
+    elif frame.implementation.is_spark_like():
+        native.persist()
+        try:
+            yield frame
+        finally:
+            native.unpersist()
+    else:
+        name = f"permed_lists_{next(_VIEWS)}"
+        native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS FROM {name}_now")
+        try:
+            yield _lazy(native.query(f"{name}_now", f"FROM {name}"))
+        finally:
+            native.query(f"{name}_now", f"DROP TABLE {name}")
+            native.query(f"{name}_now", f"DROP VIEW IF EXISTS {name}_now")  # DuckDB before 2.0 leaves it
 
 
 def with_row_numbers(

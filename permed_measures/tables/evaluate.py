@@ -17,7 +17,7 @@ from permed_measures.files.rows import DUPLICATES, Duplicates
 from permed_measures.measures import DEFINED, STANDARD, declared
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
-from permed_measures.tables.engines import fetch, rank_run, with_plain_names
+from permed_measures.tables.engines import best_lists, fetch, rank_run, with_plain_names, within_reach
 from permed_measures.tables.inputs import (
     LOWEST,
     NAN_SCORES,
@@ -36,7 +36,7 @@ from permed_measures.tables.inspection import (
     check_grades,
     count_ties,
     full_join,
-    inspect,
+    inspected,
     systems_of,
 )
 from permed_measures.tables.ranking_table import (
@@ -112,8 +112,11 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
         segments=segments,
     )
     if check_input:
-        pipeline.facts = inspect(pipeline.qrels, pipeline.run)
-        check(pipeline.facts, allowed=pipeline.allowed)
+        in_polars = pipeline.run.rows.implementation.is_polars()  # where lists last
+        ask: dict[str, Any] = {"depth": pipeline.plan.depth, "best": pipeline.plain and in_polars}
+        with inspected(pipeline.qrels, pipeline.run, **ask) as found:
+            pipeline.facts, pipeline.lists = found
+            check(pipeline.facts, allowed=pipeline.allowed)
         pipeline.check_grades()
         pipeline.check_segments()
     values = pipeline.values()
@@ -135,6 +138,8 @@ class Pipeline:
     nan_scores: NanScores
     facts: TableFacts | None = None
     """What the check has counted, once it has: some work can be left out then."""
+    lists: nw.LazyFrame[Any] | None = None
+    """The best scores of each list, while the engine has them."""
     table: RankingTable = field(init=False)
     expressions: list[nw.Expr] = field(init=False)
 
@@ -248,13 +253,18 @@ class Pipeline:
 
     def ranked(self, depth: int | None, *, whole_run: bool = False) -> nw.LazyFrame[Any]:
         """Rank the documents of judged queries, or of all, down to a depth."""
-        rows = self._with_nan_placed(self.plan.order)
+        lists = self.lists
+        if lists is None and self.facts is not None and self.plain and self.run.rows.implementation.is_duckdb():
+            lists = best_lists(self.run.rows, depth)
+        narrowed = lists is not None and depth is not None
+        rows = self._with_nan_placed("float64" if narrowed else self.plan.order)
         if not whole_run:
             rows = self._of_judged_queries(rows)
-        counted = None
-        if self.facts is not None and self.duplicates == "error":  # rows grouped for duplicates are not read twice
-            counted = self.facts.run_rows, self.facts.judged_queries - self.facts.missing
-        return rank_run(without_duplicates(replace(self.run, rows=rows), self.duplicates), depth, counted)
+        if lists is not None and depth is not None:
+            rows = within_reach(rows, lists, depth)
+            rows = rows.with_columns(in_32_bits(rows).alias(SCORE)) if self.plan.order == "float32" else rows
+        rows = without_duplicates(replace(self.run, rows=rows), self.duplicates)
+        return rank_run(rows, depth, narrowed=narrowed)
 
     def _of_judged_queries(self, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         """Leave out other queries: logs hold far more of them than anybody judges, and they need no ranks."""
@@ -288,10 +298,15 @@ class Pipeline:
 
     def ties(self, depth: int | None, *, whole_run: bool) -> dict[str | None, tuple[int, int]]:
         """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats."""
-        rows = self._with_nan_placed("float64")
+        rows, lists = self._with_nan_placed("float64"), self.lists
         if not whole_run:
-            rows = self._of_judged_queries(rows)
-        return count_ties(without_duplicates(replace(self.run, rows=rows), self.duplicates), depth)
+            rows, lists = self._of_judged_queries(rows), None if lists is None else self._of_judged_queries(lists)
+        return count_ties(without_duplicates(replace(self.run, rows=rows), self.duplicates), depth, lists)
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows are ranked as they are: all of them, by their own scores."""
+        return self.duplicates == "error" and self.nan_scores == "error"
 
     @property
     def kept(self) -> nw.LazyFrame[Any] | None:

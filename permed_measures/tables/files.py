@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
@@ -21,7 +22,7 @@ from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.digests import table_digests
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
-from permed_measures.tables.inspection import TableFacts, check, inspect, some_lists, some_queries, systems_of
+from permed_measures.tables.inspection import TableFacts, check, inspected, some_lists, some_queries, systems_of
 from permed_measures.tables.ranking_table import GRADE, QUERY, SYSTEM, list_keys, lists_of, queries_of
 from permed_measures.tables.sessions import Session
 
@@ -107,19 +108,24 @@ def evaluations(  # noqa: PLR0913  (as above)
     written: Written | None = None,
     **options: Any,  # noqa: ANN401  (those of evaluate_tables)
 ) -> Found:
-    """Evaluate tables of an engine; what leaves it are means and notes, and where asked for a row per query."""
+    """Evaluate tables of an engine; what leaves it are means and notes, and where asked for a row per query.
+
+    The digest of the judgements leaves it when somebody asks for signatures.
+    """
     named = {"qrels": "qrels", "run": "run"} | dict(named or {})
     pipeline = Pipeline.of(judged, returned, measures, named=named, **options)
     depth = pipeline.plan.deepest_cutoff
     whole_run = "run" in pipeline.query_sets.values()
-    facts = inspect(pipeline.qrels, pipeline.run, depth, whole_run=whole_run, kept=pipeline.kept)
-    pipeline.facts = facts
-    check(facts, allowed=pipeline.allowed, named=named)
-    _check_grades(pipeline, named["qrels"])
-    pipeline.check_segments()
-    ties = pipeline.ties(depth, whole_run=whole_run)
-    digests = table_digests(judged, pipeline.qrels, options.get("duplicates", "error"))
-    reached, segments = _reached(pipeline, written, by_query=by_query)
+    ask: dict[str, Any] = {"whole_run": whole_run, "ranked": pipeline.kept, "best": pipeline.plain}
+    with inspected(pipeline.qrels, pipeline.run, depth, **ask) as inside:
+        facts, _ = pipeline.facts, pipeline.lists = inside
+        check(facts, allowed=pipeline.allowed, named=named)
+        _check_grades(pipeline, named["qrels"])
+        pipeline.check_segments()
+        ties = pipeline.ties(depth, whole_run=whole_run)
+        reached, segments = _reached(pipeline, written, by_query=by_query)
+    pipeline.lists = None
+    digests = cache(partial(table_digests, judged, pipeline.qrels, options.get("duplicates", "error")))
     notes = _notes(pipeline, facts, ties, {system: part.judged for system, part in reached.items()})
     order = list(returned) if isinstance(returned, Mapping) else list(facts.by_system)
     found: dict[str | None, Evaluation] = {}
@@ -137,7 +143,7 @@ def evaluations(  # noqa: PLR0913  (as above)
             profile=pipeline.profile,
             min_relevance=pipeline.rel,
             order=pipeline.plan.order,
-            conditions=pipeline.plan.conditions(pipeline.query_sets, reached[system].counts, lambda: digests),
+            conditions=pipeline.plan.conditions(pipeline.query_sets, reached[system].counts, digests),
         )
     return Found(found, segments, pipeline)
 

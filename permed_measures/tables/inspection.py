@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -17,10 +18,13 @@ from permed_measures.numbers import canonical
 from permed_measures.tables.engines import (
     DOUBTFUL,
     HASH,
+    all_differ,
+    best_lists,
     fetch,
     highest_scores,
-    kept_in_spark,
+    kept,
     packed_lists,
+    tied_scores,
     with_hashes,
 )
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, in_32_bits, is_nan_score
@@ -115,7 +119,8 @@ def inspect_tables(
     """
     judged, returned = as_table(qrels, "qrels", qrels_columns), as_table(run, "run", run_columns)
     check_same_kind(judged, returned)
-    facts = inspect(judged, returned)
+    with inspected(judged, returned) as (facts, _):
+        pass
     try:
         check_grades(judged, [ours for ours in map(own, parse_all(measures or [])) if ours is not None])
     except InputError as error:
@@ -123,24 +128,32 @@ def inspect_tables(
     return facts
 
 
-def inspect(
+@contextmanager
+def inspected(  # noqa: PLR0913  (all but two with defaults)
     qrels: InputTable,
     run: InputTable,
     depth: int | None = None,
     *,
     whole_run: bool = False,
-    kept: nw.LazyFrame[Any] | None = None,
-) -> TableFacts:
+    ranked: nw.LazyFrame[Any] | None = None,
+    best: bool = False,
+) -> Iterator[tuple[TableFacts, nw.LazyFrame[Any] | None]]:
     """Count what is wrong or worth knowing in tables whose columns are known.
 
     ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at;
-    ``kept`` are the rows of the run that are ranked, where some are not.
+    ``ranked`` are the rows of the run that are ranked, where some are not. Comes with the ``best`` scores of each list,
+    as of :func:`best_lists`, where they are asked for and the engine finds them; as long as the context lasts.
     """
-    if not run.rows.implementation.is_spark_like():
-        return _inspect(qrels, run, depth, whole_run=whole_run, kept=kept)
-    lists = packed_lists(*_flagged(run.unknown_rows, run))
-    with kept_in_spark(lists):
-        return _inspect(qrels, run, depth, whole_run=whole_run, kept=kept, packed=lists)
+    how: dict[str, Any] = {"whole_run": whole_run, "ranked": ranked}
+    in_spark = run.rows.implementation.is_spark_like()
+    lists = packed_lists(*_flagged(run.unknown_rows, run)) if in_spark else None
+    if not in_spark and best:
+        lists = best_lists(run.rows, depth)
+    if lists is None:
+        yield _inspect(qrels, run, depth, **how), None
+        return
+    with kept(lists) as computed:
+        yield _inspect(qrels, run, depth, **how, lists=computed), None if in_spark else computed
 
 
 def _inspect(  # noqa: PLR0913  (as above)
@@ -149,8 +162,8 @@ def _inspect(  # noqa: PLR0913  (as above)
     depth: int | None,
     *,
     whole_run: bool,
-    kept: nw.LazyFrame[Any] | None,
-    packed: nw.LazyFrame[Any] | None = None,
+    ranked: nw.LazyFrame[Any] | None,
+    lists: nw.LazyFrame[Any] | None = None,
 ) -> TableFacts:
     judged_queries = queries_of(qrels.rows)
     seen = ~nw.col("returned" if whole_run else "judged").is_null()
@@ -158,19 +171,21 @@ def _inspect(  # noqa: PLR0913  (as above)
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
     if len(keys) > 1:
         nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
-    if kept is None and packed is not None:
-        lists = packed.select(*keys, returned=nw.col(ONE))
+    packed = lists if run.rows.implementation.is_spark_like() else None
+    if ranked is None and lists is not None:
+        lists = lists.select(*keys, returned=nw.col(ONE))
     else:
-        lists = (run.rows if kept is None else kept).group_by(*keys).agg(returned=nw.len())
+        lists = (run.rows if ranked is None else ranked).group_by(*keys).agg(returned=nw.len())
     lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col("returned")).otherwise(0))
     asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
     by_system = _by_system(
         full_join(asked.with_columns(judged=nw.lit(1)), lists, keys).with_columns(
             looked_at=nw.when(seen).then(_at_most(nw.col("returned"), depth)),
+            rows=nw.when(~nw.col("judged").is_null()).then(nw.col("returned")),
             missing=nw.when(nw.col("returned").is_null()).then(1).otherwise(0),
             only_run=nw.when(nw.col("judged").is_null()).then(1).otherwise(0),
         ),
-        ("looked_at", "nameless", "judged", "missing", "only_run"),
+        ("looked_at", "rows", "nameless", "judged", "missing", "only_run"),
     )
     both = {name: sum(counts[name] for counts in by_system.values()) for name in next(iter(by_system.values()))}
     judged_run = run.unknown_rows
@@ -178,7 +193,10 @@ def _inspect(  # noqa: PLR0913  (as above)
         judged_run = judged_run.join(judged_queries, on=QUERY, how="semi")
         packed = None if packed is None else packed.join(judged_queries, on=QUERY, how="semi")
     in_qrels = _counts(qrels.unknown_rows, qrels)
-    in_run = _counts(judged_run, run, packed)
+    if ranked is None and all_differ(run.unknown_rows):
+        in_run = {"rows": both["rows"], "duplicates": 0, **dict.fromkeys(_conditions(run), 0)}
+    else:
+        in_run = _counts(judged_run, run, packed)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
         faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
@@ -220,13 +238,18 @@ def _by_system(rows: nw.LazyFrame[Any], columns: Collection[str]) -> dict[str | 
     }
 
 
-def count_ties(rows: nw.LazyFrame[Any], depth: int | None) -> dict[str | None, tuple[int, int]]:
+def count_ties(
+    rows: nw.LazyFrame[Any], depth: int | None, lists: nw.LazyFrame[Any] | None = None
+) -> dict[str | None, tuple[int, int]]:
     """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats.
 
-    ``rows`` holds 64-bit scores, and no NaN. The counts are of every system, or of None.
+    ``rows`` holds 64-bit scores, and no NaN; ``lists`` are their best ones, where they are known. The counts are of
+    every system, or of None.
     """
     keys = list_keys(rows)
     top = rows.select(*keys, SCORE) if depth is None else highest_scores(rows, depth + 1)
+    if lists is not None:
+        top = tied_scores(lists)
     ranked = with_one(top).with_columns(
         place=nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=SCORE),
         above=nw.col(SCORE).shift(-1).over(*keys, order_by=SCORE),

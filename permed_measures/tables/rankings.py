@@ -54,6 +54,8 @@ def evaluate_runs(
     asked = [g for g in groups if isinstance(g, str) and g in columns and g not in NAMED and not is_table(g)]
     found = evaluations(qrels, tables, measures, segments=list(dict.fromkeys(asked)), **options)
     _check_ran(found.pipeline, list(tables))
+    for evaluation in found.systems.values():  # now: the connection may be closed when a comparison is saved
+        _ = evaluation.signatures
     runs = {key: EngineRun(found.systems[key], partial(_lists, found.pipeline, key)) for key in tables}
     return EngineRuns(
         {name: [runs[key] for key in keys[name]] for name in systems},
