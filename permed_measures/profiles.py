@@ -3,7 +3,6 @@
 Two profiles may both show "MAP@10" and mean different measures: a report prints the definition below its table.
 """
 
-
 import json
 import sys
 from collections.abc import Mapping, Sequence
