@@ -245,9 +245,8 @@ def read_run(
 def _judged_rows(source: Any, columns: Sequence[str] | None, duplicates: Duplicates) -> Mapping[str, Any]:  # noqa: ANN401  (one of the shapes above)
     judgements = Judgements(duplicates)
     for number, (query_id, doc_id, given, subtopic) in enumerate(in_memory_rows(source, "qrels", columns), 1):
-        grade = (
-            given if kept_of(duplicates) is None else _grade(query_id, doc_id, given)
-        )  # elsewhere as_qrels checks it
+        # elsewhere as_qrels checks it
+        grade = given if kept_of(duplicates) is None else _grade(query_id, doc_id, given)
         if not judgements.add(query_id, doc_id, subtopic, grade):
             raise InputError(f"qrels, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}")
     return judgements.qrels()

@@ -282,24 +282,15 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     step = progress or (lambda _, __: None)
     pairs: Mapping[str, Mapping[str, Counts]] = {}
     grouped_by = None if groups is None else group_label(groups)
+    options: Any = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     if stays_in_engine(qrels):
         step("evaluating in the engine", 0.0)
-        options = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
         evaluated = in_engine(qrels, sources, measures, (groups, cluster), **options, **(table_options or {}))
         qrels, sources = None, evaluated.systems
         pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
         groups, cluster = evaluated.groups
     judged = None if qrels is None else as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
-    systems = Systems(
-        judged,
-        sources,
-        measures,
-        profile=profile,
-        min_relevance=min_relevance,
-        queries=queries,
-        order=order,
-        keep=p_imp_cutoff and max(p_imp_cutoff, SHOWN),
-    )
+    systems = Systems(judged, sources, measures, **options, keep=p_imp_cutoff and max(p_imp_cutoff, SHOWN))
     shown = 0 if texts is None and documents is None else SHOWN
     arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp, keep=shown)
     for number, name in enumerate(names):
