@@ -198,7 +198,7 @@ def test_the_working_in_arithmetic():
 def test_query_in_the_shell(shell):
     asked = ("query", "qrels.txt", "old.run", "new.run", "q1", "-m", "AP RR")
     code, out, err = shell(*asked, "--texts", "queries.tsv", "--documents", "corpus.jsonl")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "note: 1 of 5 document texts is missing from the file: 'n'\n")
     assert "query q1" in out
     assert re.search(r"3 +b +1 +\+0\.3333 +title b about b", out)
     assert re.search(r"2 +w +unjudged +new", out)

@@ -47,7 +47,7 @@ class Reading(NamedTuple):
 
 @contextmanager
 def reading(
-    options: dict[str, Any], paths: Sequence[Any], run_format: str | None, *, human: bool = False
+    options: dict[str, Any], paths: Sequence[Any], run_format: str | None, *, human: bool = False, ties: Ties = "trec"
 ) -> Iterator[Reading]:
     """Read as files tell; where an engine is asked for, or a path is a dataset, have tables of that engine.
 
@@ -57,7 +57,7 @@ def reading(
     rows = said()
     given = [path for one in paths for path in ((named_runs(one) or ("", [one]))[1] if isinstance(one, str) else [one])]
     texts = [path for path in given if isinstance(path, str)]
-    engine = engine_for(of_engine.pop("engine"), texts, run_format, {**of_engine, **rows})
+    engine = engine_for(of_engine.pop("engine"), texts, run_format, {**of_engine, **rows}, ties)
     if engine is None:
         yield Reading()
         return

@@ -231,9 +231,12 @@ class Evaluations(Result):
         rows: list[list[Value]] = []
         for name, one in self.runs.items():
             values = one.values if self.by_query else []
-            rows += [[name, query_id, one.labels[measure], str(measure), value] for query_id, measure, value in values]
-            rows += [[name, ALL, one.labels[m], str(m), mean] for m, mean in one.means.items()]
-        heads = ["run", "query_id", "name", "measure", "value"]
+            room = [None, None] if self.interval else []
+            rows += [[name, query, one.labels[measure], str(measure), value, *room] for query, measure, value in values]
+            for m, mean in one.means.items():
+                ends = self.intervals[name, m] or room if self.interval else ()
+                rows.append([name, ALL, one.labels[m], str(m), mean, *ends])
+        heads = ["run", "query_id", "name", "measure", "value", *(["low", "high"] if self.interval else [])]
         leave_out = [place for place, wanted in enumerate((len(self.runs) > 1, self.by_query)) if not wanted]
         kept = [place for place in range(len(heads)) if place not in leave_out]
         return Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])

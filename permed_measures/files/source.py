@@ -77,6 +77,8 @@ class Source(PathLike[str]):
     form: str | None = None
     columns: Sequence[str] | None = None
     duplicates: str = "error"
+    dropped: int = 0
+    """How many rows of a query and document were left out because another counts."""
 
     def __init__(
         self,

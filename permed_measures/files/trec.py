@@ -85,6 +85,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
         return _with_subtopics(source)
     if keep is None and sum(map(len, groups.values())) != count:
         check(source, what)
+    source.dropped = count - sum(map(len, groups.values()))
     groups.notes += notes_on(more)
     return groups
 

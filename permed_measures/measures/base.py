@@ -109,6 +109,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     RANX_NAME: ClassVar[str] = ""
     """What ranx itself calls the measure; what trec_eval calls it is what pytrec_eval is asked for."""
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
+    NOT_CONDENSED: ClassVar[str] = ""
+    """Why ``judged_only``, which every other measure has, cannot be asked of this one."""
     LOOKS_PAST_CUTOFF: ClassVar[bool] = False
     HOST_MEASURE: ClassVar[Measure | None] = None
     """ir_measures' own measure of this name, where we compute a measure that it already has."""
@@ -144,7 +146,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         """Return the given parameters in declared order and canonical form; None means not given."""
         for name in params:
             if name not in cls.SUPPORTED_PARAMS:
-                raise ParamError(f"{cls.NAME} has no parameter {name!r}.{did_you_mean(name, cls.SUPPORTED_PARAMS)}")
+                why = f" {cls.NOT_CONDENSED}" if name == "judged_only" else did_you_mean(name, cls.SUPPORTED_PARAMS)
+                raise ParamError(f"{cls.NAME} has no parameter {name!r}.{why}")
         checked = {}
         for name, param in cls.SUPPORTED_PARAMS.items():
             value = params.get(name, NOT_GIVEN)
@@ -291,6 +294,9 @@ def define(cls: type[MeasureT]) -> MeasureT:
     >>> define(type(GWAP)) == GWAP
     True
     """
+    if not cls.NOT_CONDENSED and "judged_only" not in cls.SUPPORTED_PARAMS:
+        cls.SUPPORTED_PARAMS = {**cls.SUPPORTED_PARAMS, "judged_only": JUDGED_ONLY}
+        cls.EXAMPLES = (*cls.EXAMPLES, {**cls.EXAMPLES[0], "judged_only": True})
     declared = set(cls.SUPPORTED_PARAMS)
     for role in ("kernel", "expression", "exact"):
         function = getattr(cls, role, None)

@@ -11,7 +11,7 @@ from math import inf
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ir_measures import ParamInfo
+from ir_measures import Measure, ParamInfo
 
 from permed_measures.errors import ParamError
 from permed_measures.numbers import canonical, within_floats
@@ -229,6 +229,30 @@ def on_judged(function: Callable[..., Any]) -> Callable[..., Any]:
     number, keywords = taken_by(function)
     asked.TAKEN = number + 1, {*keywords, "judged_only"}  # type: ignore[attr-defined]  # a class may be defined again
     return asked
+
+
+def condensed(cls: type[Measure]) -> type[Measure]:
+    """Return a class of ir_measures' with ``judged_only``: evaluate() has it of every measure, its programs do not.
+
+    >>> import ir_measures
+    >>> condensed(type(ir_measures.RBP))(judged_only=True, cutoff=5)
+    RBP(judged_only=True)@5
+    """
+
+    def validate_params(self: Measure) -> None:
+        msg = f"{self}: ir_measures' own programs keep unjudged documents; permed_measures.evaluate() computes it"
+        raise ParamError(msg)
+
+    def remade(self: Measure) -> tuple[Any, ...]:
+        return _condensed, (cls, self.params)
+
+    params = {**cls.SUPPORTED_PARAMS, "judged_only": JUDGED_ONLY}
+    made = {"SUPPORTED_PARAMS": params, "CONDENSES": cls, "validate_params": validate_params, "__reduce__": remade}
+    return type(cls.NAME, (cls,), {**made, "__doc__": cls.__doc__})
+
+
+def _condensed(cls: type[Measure], params: dict[str, Any]) -> Measure:
+    return condensed(cls)(**params)
 
 
 def taken_by(function: Any) -> tuple[int, set[str]]:  # noqa: ANN401  (whatever is declared)

@@ -41,6 +41,8 @@ def _measure(name: str, params: Params) -> Any:  # noqa: ANN401  (a measure of i
     given |= {key: float(given[key]) for key in ("beta", "p", "recall") if key in given}  # it takes no int for these
     if not isinstance(given.get("rel", 1), int):
         return None  # ir_measures has whole relevance levels only
+    if "judged_only" not in theirs.SUPPORTED_PARAMS and given.pop("judged_only", False):
+        return None
     return theirs(**given)
 
 
