@@ -295,8 +295,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
         if ties != "trec":
             raise ParamError(f"ties={ties!r} is for runs in memory; in an engine ties go by document id")
         step("evaluating in the engine", 0.0)
-        engine = {**rows.options, **(table_options or {})}
-        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **options, **engine)
+        in_tables = options | rows.options | dict(table_options or {})
+        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **in_tables)
         qrels, sources = None, evaluated.systems
         pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
         groups, cluster = evaluated.groups
