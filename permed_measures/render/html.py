@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
 
 from permed_measures.render.document import Block, Cell, Document, Figure, Html, Lines, Section, Table
 
@@ -20,18 +17,14 @@ _ROOMS = (
     *((rows, plot, False) for rows, plot in ((10, _NOTEBOOK), (10, _NOTEBOOK // 2), (5, _NOTEBOOK // 8))),
 )
 """Rows of a table, characters of a plot, and whether folded tables are there: the first of these that has room."""
-_LONG = 60
-"""A column with a longer text has room for it, also where the window is narrow."""
+_SHORT, _LONG = 12, 60
 _MARK = '<span class="mark">*</span>'
 
 
 def _table(table: Table) -> str:
     cells = table.cells()
-    long = [any(len(row[place].shown) > _LONG for row in cells) for place in range(len(table.heads))]
-    left = [
-        "" if right else f' class="left{" long" if wide else ""}"'
-        for right, wide in zip(table.right(), long, strict=True)
-    ]
+    longest = [max((len(row[place].shown) for row in cells), default=0) for place in range(len(table.heads))]
+    left = ["" if right else _left(wide) for right, wide in zip(table.right(), longest, strict=True)]
     heads = "".join(f'<th scope="col"{at}>{escape(head)}</th>' for at, head in zip(left, table.heads, strict=True))
     body = "\n".join(
         f"<tr>{''.join(f'<td{at}>{_cell(cell)}</td>' for at, cell in zip(left, row, strict=True))}</tr>"
@@ -42,6 +35,11 @@ def _table(table: Table) -> str:
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title or "table")}"><table{name}>'
         f"<thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>{_lines(table.below)}"
     )
+
+
+def _left(longest: int) -> str:
+    """Return the class of a column of texts, which has room for them also where the window is narrow."""
+    return f' class="left{" long" if longest > _LONG else " middling" if longest > _SHORT else ""}"'
 
 
 def _cell(cell: Cell) -> str:
@@ -123,6 +121,8 @@ def _cut(block: Block, rows: int, plot: int) -> Block:
 
 def resource(name: str) -> str:
     """Return a file of this room."""
+    from importlib.resources import files  # noqa: PLC0415  (for pages alone, as below)
+
     return (files("permed_measures.render") / name).read_text(encoding="utf-8")
 
 
@@ -133,6 +133,9 @@ def css(name: str) -> str:
 
 def _hash(inline: str) -> str:
     """Return how a content security policy names a script or a style that is part of the page."""
+    from base64 import b64encode  # noqa: PLC0415  (as above)
+    from hashlib import sha256  # noqa: PLC0415  (as above)
+
     return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"
 
 
