@@ -11,7 +11,6 @@ import click
 
 from permed_measures import tables
 from permed_measures.cli._formats import qrels_in, run_in, said, together
-from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError
 from permed_measures.files import parquet
 from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS, is_smaller_better
@@ -53,6 +52,8 @@ def reading(
 
     ``options`` are those of engines, which are taken out; ``paths`` are the qrels and all that may be a run.
     """
+    from permed_measures.comparison.systems import named_runs  # noqa: PLC0415  (eval does without)
+
     of_engine = {name: options.pop(name) for name in NAMES}
     rows = said()
     given = [path for one in paths for path in ((named_runs(one) or ("", [one]))[1] if isinstance(one, str) else [one])]

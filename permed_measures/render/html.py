@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
 
 from permed_measures.render.document import Block, Cell, Document, Figure, Html, Lines, Section, Table
 
@@ -124,6 +121,8 @@ def _cut(block: Block, rows: int, plot: int) -> Block:
 
 def resource(name: str) -> str:
     """Return a file of this room."""
+    from importlib.resources import files  # noqa: PLC0415  (for pages alone, as below)
+
     return (files("permed_measures.render") / name).read_text(encoding="utf-8")
 
 
@@ -134,6 +133,9 @@ def css(name: str) -> str:
 
 def _hash(inline: str) -> str:
     """Return how a content security policy names a script or a style that is part of the page."""
+    from base64 import b64encode  # noqa: PLC0415  (as above)
+    from hashlib import sha256  # noqa: PLC0415  (as above)
+
     return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"
 
 
