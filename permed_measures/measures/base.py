@@ -287,8 +287,7 @@ def define(cls: type[MeasureT]) -> MeasureT:
 
     A name that another measure has, or that a host cannot read, is a ParamError. The same class may be defined again,
     as a reload does.
-    ``cls`` is a subclass of :class:`RankingMeasure`. Returns the measure; raises TypeError where something is not
-    declared.
+    ``cls`` is a subclass of :class:`RankingMeasure`. Returns the measure; raises TypeError for what is not declared.
 
     >>> from permed_measures import GWAP
     >>> define(type(GWAP)) == GWAP
