@@ -314,8 +314,16 @@ def _large():
     }
 
 
+BROKEN = """return [...document.querySelectorAll("td:not(:has(*))")].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size;
+  return cell.textContent.length <= 11 && lines > cell.textContent.split(" ").length;
+}).map((cell) => `broken: ${cell.textContent}`)"""
+
+
 def _faults(browser, path):
-    """Return what is wrong with a page, in either scheme: it is wider than a telephone, or a text is too pale."""
+    """Return what is wrong with a page, in either scheme: wider than a telephone, a text too pale, a word broken."""
     found = []
     try:
         for scheme in ("light", "dark"):
@@ -325,7 +333,7 @@ def _faults(browser, path):
             browser.run("document.querySelectorAll('#query-table tbody button').forEach((b, n) => n < 2 && b.click())")
             wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth")
             found += [f"{scheme}: {wide} pixels too wide"] if wide > 0 else []
-            found += [f"{scheme}: {text}" for text in browser.run(PALE)]
+            found += [f"{scheme}: {text}" for text in (*browser.run(PALE), *browser.run(BROKEN))]
     finally:
         browser.post("/goog/cdp/execute", cmd="Emulation.clearDeviceMetricsOverride", params={})
     return found
@@ -346,8 +354,12 @@ def test_every_page_and_notebook_can_be_read_on_a_telephone_in_light_and_dark(br
 
 def test_a_pale_text_and_a_wide_page_are_seen(browser, tmp_path):
     path = tmp_path / "bad.html"
-    path.write_text('<p style="color: #777; background: #eee; width: 900px">pale</p><p>black</p>', encoding="utf-8")
-    wide, pale, dark = _faults(browser, path)[0:3]
+    path.write_text(
+        '<p style="color: #777; background: #eee; width: 900px">pale</p><p>black</p>'
+        '<table><td style="overflow-wrap: anywhere; width: 1px">broken',
+        encoding="utf-8",
+    )
+    wide, pale, broken, dark = _faults(browser, path)[0:4]
     assert wide.startswith("light: 5")
-    assert pale == "light: pale (): 3.86"
+    assert (pale, broken) == ("light: pale (): 3.86", "light: broken: broken")
     assert dark.startswith("dark: 5")

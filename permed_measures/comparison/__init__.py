@@ -290,34 +290,20 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     step = progress or (lambda _, __: None)
     pairs: Mapping[str, Mapping[str, Counts]] = {}
     grouped_by = None if groups is None else group_label(groups)
+    options: Any = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     if stays_in_engine(qrels):
         if ties != "trec":
             raise ParamError(f"ties={ties!r} is for runs in memory; in an engine ties go by document id")
         step("evaluating in the engine", 0.0)
-        options: dict[str, Any] = {
-            "profile": profile,
-            "min_relevance": min_relevance,
-            "queries": queries,
-            "order": order,
-        }
-        options |= {**rows.options, **(table_options or {})}
-        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **options)
+        in_tables = options | rows.options | dict(table_options or {})
+        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **in_tables)
         qrels, sources = None, evaluated.systems
         pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
         groups, cluster = evaluated.groups
     # evaluate() knows which measures take subtopics
     judged = None if qrels is None else as_qrels(rows.of(qrels, "qrels"), subtopics=True)
-    systems = Systems(
-        judged,
-        sources,
-        measures,
-        profile=profile,
-        min_relevance=min_relevance,
-        queries=queries,
-        order=order,
-        ties=ties,
-        keep=p_imp_cutoff and max(p_imp_cutoff, SHOWN),
-    )
+    keep = p_imp_cutoff and max(p_imp_cutoff, SHOWN)
+    systems = Systems(judged, sources, measures, **options, ties=ties, keep=keep)
     shown = 0 if texts is None and documents is None else SHOWN
     arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp, keep=shown)
     for number, name in enumerate(names):

@@ -96,14 +96,8 @@ class OneQuery(Result):
         sections: list[Section] = []
         for run in self.runs:
             moved = [] if run is self.runs[0] else [f"in {self.runs[0].name}"]
-            heads = [
-                "rank",
-                "document",
-                "grade",
-                *moved,
-                *self.labels.values(),
-                *([] if self.documents is None else ["text"]),
-            ]
+            told = [] if self.documents is None else ["text"]
+            heads = ["rank", "document", "grade", *moved, *self.labels.values(), *told]
             some = ", ".join(f"{doc_id} ({grade:g})" for doc_id, grade in run.missed[:_MISSED])
             more = f" and {len(run.missed) - _MISSED} more" if len(run.missed) > _MISSED else ""
             below = [f"judged and not returned (grade): {some}{more}"] if run.missed else []

@@ -47,9 +47,7 @@ def spread(repeats: Sequence[Mapping[str, float]], query_ids: Iterable[str] | No
     kept = None if query_ids is None else list(query_ids)
     means = []
     for column in repeats:
-        values = (
-            list(column.values()) if kept is None else [column[query_id] for query_id in kept if query_id in column]
-        )
+        values = list(column.values()) if kept is None else [column[q] for q in kept if q in column]
         if values:
             means.append(math.fsum(values) / len(values))
     num = len(means)

@@ -15,7 +15,7 @@ from permed_measures.render.result import Format, Result
 from permed_measures.render.words import NONE, counted, number, p_value, signed
 
 SCHEMA = 1
-"""Of the JSON; docs/gate-schema.json describes it. Raised when a field goes or changes its meaning."""
+"""Of the JSON; docs/schemas/gate.json describes it. Raised when a field goes or changes its meaning."""
 _SIGNS: dict[Verdict, str] = {"holds": "holds", "fails": "FAILS", "undecided": "UNDECIDED", "skipped": "skipped"}
 _DRAWN = 40
 """Checks in a plot."""
@@ -77,7 +77,7 @@ class Gate(Result):
         return f"{self.run}: {counted(total, 'check')}, {said} (exit code {self.exit_code})"
 
     def record(self) -> dict[str, Any]:
-        """Return all of it for JSON; docs/gate-schema.json describes every field."""
+        """Return all of it for JSON; docs/schemas/gate.json describes every field."""
         changed = {
             name: {
                 "better": sum(after > before for before, after in pairs.values()),

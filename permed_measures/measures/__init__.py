@@ -15,20 +15,8 @@ import ir_measures
 from ir_measures import Measure
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.measures.base import (
-    CUTOFF,
-    DEFINED,
-    NOT_GIVEN,
-    REL,
-    STANDARD,
-    HostName,
-    Param,
-    RankingMeasure,
-    StandardMeasure,
-    declared,
-    define,
-)
-from permed_measures.measures.declarations import condensed
+from permed_measures.measures.base import DEFINED, STANDARD, RankingMeasure, StandardMeasure, declared, define
+from permed_measures.measures.declarations import CUTOFF, NOT_GIVEN, REL, HostName, Param, condensed
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

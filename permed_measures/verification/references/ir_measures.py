@@ -127,14 +127,8 @@ def _gdeval(name: str, params: Params) -> Computation | None:
 
 
 def _reference(provider: str, find: Callable[[str, Params], Computation | None], **options: Any) -> Reference:  # noqa: ANN401  (of Reference)
-    return Reference(
-        f"ir_measures/{provider}",
-        package="ir_measures",
-        find=find,
-        distributions=("ir-measures", "ir_measures"),
-        known=("0.4.1", "0.5"),
-        **options,
-    )
+    name, known, published = f"ir_measures/{provider}", ("0.4.1", "0.5"), ("ir-measures", "ir_measures")
+    return Reference(name, "ir_measures", find, distributions=published, known=known, **options)
 
 
 _NO_PERL = "gdeval is a Perl script, and perl is not installed"
