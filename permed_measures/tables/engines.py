@@ -164,6 +164,10 @@ def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
     if run.implementation.is_duckdb() and number <= _MOST_BEST:
         of = ", ".join(keys)
         return _lazy(nw.to_native(run).aggregate(f"{of}, unnest(max({SCORE}, {number})) AS {SCORE}", of))
+    if run.implementation.is_spark_like():
+        return _lazy(
+            _down_to(nw.to_native(run).selectExpr(*keys, SCORE, _place(keys, f"{SCORE} DESC")), number).drop("place")
+        )
     best = _best_in_polars(run, number) if run.implementation.is_polars() else _best(run, number)
     return best.select(*keys, SCORE)
 
@@ -188,9 +192,9 @@ def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame
     return _lazy(ranked.selectExpr(*keys, DOC, f"CAST(place AS DOUBLE) AS {RANK}"))
 
 
-def _place(keys: list[str]) -> str:
+def _place(keys: list[str], order: str = f"{SCORE} DESC, {DOC} DESC") -> str:
     """Write the place of a document in its list, in the SQL that DuckDB and Spark share."""
-    return f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {SCORE} DESC, {DOC} DESC) AS place"
+    return f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {order}) AS place"
 
 
 def _down_to(ranked: Any, depth: int | None) -> Any:  # noqa: ANN401  (a table of DuckDB or Spark)
