@@ -72,7 +72,7 @@ def by_evaluate_lists(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Va
 
 def by_ir_measures(measures: Sequence[Measure], qrels: Grid, run: Grid) -> Values:
     """Ours as anybody asks for them; the standard ones from our provider, or ir_measures would ask its own."""
-    ours = [measure for measure in measures if own(measure) is not None and not delegates(measure)]
+    ours = [m for m in measures if own(m) is not None and not delegates(m) and not hasattr(m, "CONDENSES")]
     theirs = [measure for measure in measures if measure not in ours]
     values: Values = {measure: {} for measure in measures}
     for metric in ir_measures.iter_calc(ours, qrels, run) if ours else ():

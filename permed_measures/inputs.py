@@ -1,7 +1,5 @@
 """Qrels and runs in every shape people have them, checked once: dicts, lists, frames, named tuples."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,6 +8,7 @@ from operator import contains, methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
+from permed_measures import files
 from permed_measures.errors import InputError, ParamError
 from permed_measures.files.in_memory import checked_query_id, grouped, in_memory_rows
 from permed_measures.files.rows import (
@@ -111,9 +110,7 @@ def as_qrels(
                 return _Checked(source)
         return source
     if isinstance(source, (str, PathLike)):
-        from permed_measures.files import read_qrels  # noqa: PLC0415  (for those who read files)
-
-        read = read_qrels(source, columns=columns, duplicates=duplicates)
+        read = files.read_qrels(source, columns=columns, duplicates=duplicates)
         return as_qrels(read, subtopics=subtopics, duplicates=getattr(source, "duplicates", duplicates))
     if isinstance(source, Mapping):
         grades = _plain_grades(source) if type(source) is dict else None
@@ -169,9 +166,7 @@ def as_run(source: Any, *, columns: Sequence[str] | None = None, duplicates: Dup
     Scores and document ids are checked by :func:`ranking_of`, query by query.
     """
     if isinstance(source, (str, PathLike)):
-        from permed_measures.files import read_run  # noqa: PLC0415  (readers are for those who read files)
-
-        return read_run(source, columns=columns, duplicates=duplicates)
+        return files.read_run(source, columns=columns, duplicates=duplicates)
     if columns is not None and (isinstance(source, Mapping) or _is_ranx(source)):
         msg = f"run_columns={columns!r} names columns of rows, and a dict has none: turn distances round yourself"
         raise ParamError(msg)
@@ -180,11 +175,10 @@ def as_run(source: Any, *, columns: Sequence[str] | None = None, duplicates: Dup
         for query_id, returned in () if plain else source.items():
             checked_query_id(query_id, "run")
             if type(returned) is not dict and not isinstance(returned, Mapping) and not _is_list(returned):
-                msg = (
+                raise InputError(
                     f"run, query {query_id!r}: {type(returned).__name__} is neither a dict of scores nor a list of "
                     "document ids"
                 )
-                raise InputError(msg)
         checked: Run = source
         if not plain and kept_of(duplicates) is not None:
             checked = {query: _once(docs, query) if _is_list(docs) else docs for query, docs in source.items()}
@@ -221,8 +215,6 @@ def read_qrels(
     {'7': {'a': 2}}
     """
     if isinstance(source, (str, PathLike)):
-        from permed_measures import files  # noqa: PLC0415  (for those who read files)
-
         return files.read_qrels(source, format, columns=columns, duplicates=duplicates)
     return {
         query_id: dict(judged) for query_id, judged in as_qrels(source, columns=columns, duplicates=duplicates).items()
@@ -246,8 +238,6 @@ def read_run(
     {'q': ['a', 'b']}
     """
     if isinstance(source, (str, PathLike)):
-        from permed_measures import files  # noqa: PLC0415  (for those who read files)
-
         return files.read_run(source, format, columns=columns, duplicates=duplicates)
     return dict(as_run(source, columns=columns, duplicates=duplicates))
 
@@ -255,12 +245,10 @@ def read_run(
 def _judged_rows(source: Any, columns: Sequence[str] | None, duplicates: Duplicates) -> Mapping[str, Any]:  # noqa: ANN401  (one of the shapes above)
     judgements = Judgements(duplicates)
     for number, (query_id, doc_id, given, subtopic) in enumerate(in_memory_rows(source, "qrels", columns), 1):
-        grade = (
-            given if kept_of(duplicates) is None else _grade(query_id, doc_id, given)
-        )  # elsewhere as_qrels checks it
+        # elsewhere as_qrels checks it
+        grade = given if kept_of(duplicates) is None else _grade(query_id, doc_id, given)
         if not judgements.add(query_id, doc_id, subtopic, grade):
-            msg = f"qrels, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}"
-            raise InputError(msg)
+            raise InputError(f"qrels, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}")
     return judgements.qrels()
 
 
@@ -330,15 +318,13 @@ def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
 def _grades(query_id: str, judged: Any, several: bool) -> Mapping[str, float]:  # noqa: ANN401, FBT001  (checked here; internal)
     if type(judged) is not dict and not isinstance(judged, Mapping):  # the first half is the fast one
         if not _is_list(judged) and not isinstance(judged, AbstractSet):
-            msg = (
+            raise InputError(
                 f"qrels, query {query_id!r}: {type(judged).__name__} is neither a dict of grades nor a list of "
                 "relevant document ids"
             )
-            raise InputError(msg)
         check_ids(judged, query_id)
         if not several and len(set(judged)) != len(judged):
-            msg = f"qrels, query {query_id!r}: a document occurs twice in the list of relevant documents"
-            raise InputError(msg)
+            raise InputError(f"qrels, query {query_id!r}: a document occurs twice in the list of relevant documents")
         judged = dict.fromkeys(judged, 1)
     check_ids(judged, query_id)
     if set(map(type, judged.values())) <= _INT and -_FAR < sum(judged.values()) < _FAR:
@@ -356,8 +342,7 @@ def _grade(query_id: str, doc_id: str, grade: Any) -> int | float:  # noqa: ANN4
             found = "the grade is above 1.8e308" if grade > 0 else "the grade is below -1.8e308"
         elif isinstance(grade, float):
             found = f"the grade is {'NaN' if math.isnan(grade) else grade}"
-        msg = f"query {query_id!r}, document {doc_id!r}: {found}; a grade is a finite number"
-        raise InputError(msg) from None
+        raise InputError(f"query {query_id!r}, document {doc_id!r}: {found}; a grade is a finite number") from None
 
 
 def _is_list(value: Any) -> bool:  # noqa: ANN401  (that is the question)

@@ -1,7 +1,5 @@
 """Numbers as people write them, in one canonical form."""
 
-from __future__ import annotations
-
 import math
 import operator
 from typing import Any

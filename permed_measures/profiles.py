@@ -3,23 +3,21 @@
 Two profiles may both show "MAP@10" and mean different measures: a report prints the definition below its table.
 """
 
-from __future__ import annotations
-
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from sys import float_info
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from ir_measures import Measure
 
-from permed_measures.errors import HostError, InputError, ParamError, check_choice, did_you_mean
+from permed_measures.errors import InputError, ParamError, check_choice, did_you_mean, require
 from permed_measures.measures import parse
 from permed_measures.measures.base import written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QuerySet = Literal["qrels", "run", "both"]
 QUERY_SETS: tuple[QuerySet, ...] = get_args(QuerySet)
@@ -57,8 +55,7 @@ class Profile:
 
     def __post_init__(self) -> None:
         if not self.entries:
-            msg = f"profile {self.name!r} has no measures"
-            raise ParamError(msg)
+            raise ParamError(f"profile {self.name!r} has no measures")
         names = [entry.name for entry in self.entries]
         prints = [str(entry.measure) for entry in self.entries]
         for what, values in (("name", names), ("measure", prints)):
@@ -66,8 +63,7 @@ class Profile:
             if again is not None:
                 same = {written(entry.measure) for entry in self.entries if str(entry.measure) == again}
                 hint = f" ({' and '.join(sorted(same))} are one, unless each has another rel)" if len(same) > 1 else ""
-                msg = f"profile {self.name!r}: the {what} {again!r} occurs twice; each may occur once{hint}"
-                raise ParamError(msg)
+                raise ParamError(f"profile {self.name!r}: the {what} {again!r} occurs twice; each may occur once{hint}")
         object.__setattr__(self, "measures", tuple(entry.measure for entry in self.entries))
 
     def to_toml(self) -> str:
@@ -90,8 +86,6 @@ class Profile:
 
 def toml_text(text: str) -> str:
     """Write a text as TOML has it."""
-    import json  # noqa: PLC0415  (only for those who write profiles)
-
     return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")  # JSON allows DEL, TOML does not
 
 
@@ -195,8 +189,6 @@ def load_profile(profile: str | Path | Profile) -> Profile:
         raise ParamError(msg + did_you_mean("", PROFILES))
     if str(profile) in PROFILES:
         return PROFILES[str(profile)]
-    from pathlib import Path  # noqa: PLC0415  (slow to import, and most profiles are named)
-
     path = Path(profile)
     if path.suffix != ".toml":
         msg = f"unknown profile {str(profile)!r}; a profile of your own is a file ending in .toml."
@@ -215,29 +207,17 @@ def _from_toml(path: Path) -> Profile:
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     """Read a TOML file; ``what`` it is is said where that fails."""
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123  (pathlib is slow to import)
-            text = file.read()
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot read the {what}: {error.strerror}", path=path) from error
     except UnicodeDecodeError as error:
         raise InputError(f"the {what} is not UTF-8: {error}", path=path) from error
     try:
-        table: dict[str, Any] = _toml_module().loads(text)
+        toml = require("tomllib" if sys.version_info >= (3, 11) else "tomli", extra="cli")
+        table: dict[str, Any] = toml.loads(text)
     except ValueError as error:
         raise InputError(f"not TOML: {error}", path=path) from error
     return table
-
-
-def _toml_module() -> Any:  # noqa: ANN401  (a module)
-    try:
-        import tomllib  # noqa: PLC0415  (only for TOML files)
-    except ImportError:  # Python 3.10
-        try:
-            import tomli as tomllib  # noqa: PLC0415  (only for TOML files)
-        except ImportError as error:
-            msg = "a TOML file on Python 3.10 needs tomli; pip install 'permed-measures[cli]'"
-            raise HostError(msg) from error
-    return tomllib
 
 
 _TABLE_KEYS = ("name", "description", "min_relevance", "top_grade", "queries", "measures", "targets")
@@ -253,8 +233,7 @@ def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
     for row in _rows(table.get("measures"), msg):
         known_keys(row, _ENTRY_KEYS, "a [[measures]] table")
         if not isinstance(row.get("measure"), str):
-            msg = f'a [[measures]] table needs measure = "…"; found {dict(row)!r}'
-            raise ParamError(msg)
+            raise ParamError(f'a [[measures]] table needs measure = "…"; found {dict(row)!r}')
         measure = parse(row["measure"])
         entries.append(Entry(measure, str(row.get("name", written(measure))), _query_set(row.get("queries", queries))))
     return Profile(
@@ -269,8 +248,7 @@ def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
 
 def _number(value: Any) -> float | None:  # noqa: ANN401  (checked here)
     if value is not None and type(value) not in (int, float):
-        msg = f"top_grade={value!r} is not allowed; give a number, the top of the scale of grades"
-        raise ParamError(msg)
+        raise ParamError(f"top_grade={value!r} is not allowed; give a number, the top of the scale of grades")
     return cast("float | None", value)
 
 
@@ -288,8 +266,7 @@ def _target(row: Mapping[str, Any]) -> Target:
     are_numbers = {type(target), type(excellent)} <= {int, float}
     are_numbers = are_numbers and max(abs(target), abs(excellent)) <= float_info.max  # NaN is not, either
     if not isinstance(name, str) or not are_numbers or not isinstance(lower, bool):
-        msg = f'a [[targets]] table needs name = "…" and target = a number; found {dict(row)!r}'
-        raise ParamError(msg)
+        raise ParamError(f'a [[targets]] table needs name = "…" and target = a number; found {dict(row)!r}')
     return Target(name, target, excellent, lower)
 
 
@@ -297,8 +274,7 @@ def known_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> Non
     """Raise ParamError for a key that a table does not have."""
     for key in table:
         if key not in known:
-            msg = f"{what} has no key {key!r}.{did_you_mean(key, known)}"
-            raise ParamError(msg)
+            raise ParamError(f"{what} has no key {key!r}.{did_you_mean(key, known)}")
 
 
 def _query_set(value: Any) -> QuerySet:  # noqa: ANN401  (checked here)

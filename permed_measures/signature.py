@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from hashlib import md5
 from struct import unpack
 from typing import Any, NamedTuple
 
@@ -61,6 +60,8 @@ def grade_text(grade: float) -> str:
 
 def digest_of(rows: Iterable[tuple[str, str, str, float]]) -> Digest:
     """Return the digest of judgements: query, iteration (empty where there is but one), document, grade."""
+    from hashlib import md5  # noqa: PLC0415  (it takes long to import)
+
     texts: dict[float, str] = {}
     hashed = []
     for query_id, iteration, doc_id, grade in rows:
@@ -126,8 +127,7 @@ class Signature(NamedTuple):
         if found is None or not re.fullmatch(
             r"\d+ \d+ [0-9a-f]{16}", "{n} {judgements} {digest}".format(**found.groupdict())
         ):
-            msg = f"{text!r} is not a signature; one looks like {str(example)!r}"
-            raise ParamError(msg)
+            raise ParamError(f"{text!r} is not a signature; one looks like {str(example)!r}")
         fields: dict[str, Any] = found.groupdict()
         return cls(**fields | {"n": int(fields["n"]), "judgements": int(fields["judgements"])})
 
@@ -255,11 +255,10 @@ def check_comparable(one: Signature, other: Signature, names: tuple[str, str]) -
     """Raise InputError where values of two signatures are not comparable, and say what differs."""
     found = differences(one, other, with_n=False)
     if found:
-        msg = (
+        raise InputError(
             f"{one.measure} of {names[0]} and of {names[1]} cannot be compared, since their conditions differ: "
             f"{'; '.join(found)}. Evaluate both under the same conditions, and save what you keep anew"
         )
-        raise InputError(msg)
 
 
 def check_judged(one: Conditions, other: Conditions, names: tuple[str, str]) -> None:
@@ -276,11 +275,10 @@ def check_judged(one: Conditions, other: Conditions, names: tuple[str, str]) -> 
     if not said and one.digest != other.digest:
         said = [f"digest {one.digest} → {other.digest}"]
     if said:
-        msg = (
+        raise InputError(
             f"{names[0]} and {names[1]} do not rest on the same judgements: {'; '.join(said)}. Values under other "
             "judgements are not comparable: evaluate both against the same qrels"
         )
-        raise InputError(msg)
 
 
 def _few(query_ids: list[str]) -> str:

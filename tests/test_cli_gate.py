@@ -421,7 +421,7 @@ def test_a_gate_draws_nothing_and_needs_no_scipy(builds):
     assert "it holds" in done.stdout
 
 
-SCHEMA = json.loads((ROOT / "docs" / "gate-schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "docs" / "schemas" / "gate.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.usefixtures("builds")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import json
 import re
 import subprocess
 import sys
@@ -62,10 +61,10 @@ def test_a_picture_that_the_page_does_not_make_is_found(tmp_path):
         path.write_text(f'<svg><text x="{x}">P@1</text></svg>')
     page = "![A](pictures/a.svg)"
     assert list(examples.pictures(page, tmp_path / "page.md", made.parent)) == [(made, kept)]
-    assert examples.alike(made, kept)  # but for the last digit of a coordinate
-    made.write_text('<svg><text x="1.9">P@1</text></svg>')
-    assert not examples.alike(made, kept)
+    assert examples.alike(made, kept)  # how it looks may change
     made.write_text('<svg><text x="1.5">P@5</text></svg>')
+    assert not examples.alike(made, kept)
+    made.unlink()
     assert not examples.alike(made, kept)
 
 
@@ -155,6 +154,18 @@ def test_what_is_to_be_in_chinese_is():
     assert lacking == []
 
 
+@pytest.mark.full
+def test_pages_of_measures_in_chinese_have_chinese_punctuation():
+    pytest.importorskip("latex2mathml", reason="the formulas of the pages are made with latex2mathml")
+    drawn = re.compile(r"```.*?```|<svg.*?</svg>|<math.*?</math>|`[^`]*`", re.DOTALL)
+    pages = {name: drawn.sub("", text) for name, text in tool("measures").pages(tool("words_zh").ZH).items()}
+    assert len(pages) > 30
+    found = [
+        (name, part) for name, text in pages.items() for part in re.findall(r".{9}[一-鿿](?:\*\*)?[,;:?!.].{9}", text)
+    ]
+    assert found == []
+
+
 def test_every_page_has_one_title():
     for path, text in TEXTS.items():
         outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -239,17 +250,6 @@ def test_the_text_for_assistants_leads_somewhere():
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8"))
     assert len(links) > 10
     assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
-
-
-def test_json_is_what_the_schema_says():
-    jsonschema = pytest.importorskip("jsonschema", reason="the schema is checked with jsonschema")
-    from permed_measures import evaluate
-
-    schema = json.loads((ROOT / "docs" / "eval-schema.json").read_text(encoding="utf-8"))
-    found = json.loads(evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP nDCG@10").to_json())
-    jsonschema.validate(found, schema)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**found, "signatures": {"AP": "AP"}}, schema)
 
 
 @pytest.mark.full

@@ -8,11 +8,15 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
 
+from permed_measures import evaluate, explain, gate
 from permed_measures.comparison import compare
+from permed_measures.evaluate.report import Evaluations
+from tests.test_results import RESULTS
 
 pytest.importorskip("scipy", reason="the paired t-test needs it")
 
@@ -41,6 +45,7 @@ FLAGS = (
 ATTACK = "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element's id: W3C WebDriver, 11
 NUM_QUERIES = 130
+PALE = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
 
 class Browser:
@@ -63,6 +68,13 @@ class Browser:
 
     def open(self, path):
         self.post("/url", url=path.as_uri())
+
+    def emulate(self, width, scheme):
+        """Show pages as a window so wide does, in light or dark."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.post("/goog/cdp/execute", cmd="Emulation.setDeviceMetricsOverride", params=size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.post("/goog/cdp/execute", cmd="Emulation.setEmulatedMedia", params={"features": features})
 
     def run(self, script):
         return self.post("/execute/sync", script=script, args=[])
@@ -266,3 +278,88 @@ def test_texts_are_never_elements_and_the_page_stays_narrow(with_texts):
     for width in (1280, 500):
         page.post("/window/rect", width=width, height=900)
         assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+NAMES = (
+    "BM25 (Anserini 0.22, k1=0.9, b=0.4, title and abstract)",
+    "检索 稠密向量 bge-large-zh-v1.5 重排序之后 排序学习",
+    "reranked_by_a_cross_encoder_with_a_very_long_underscored_name_v12",
+    *(f"run {n}" for n in range(7)),
+)
+
+
+def _large():
+    """Return the results of ten runs with the names that people give them."""
+    qrels = {f"c{n // 4}_{n % 4}": {f"d{n}": 2, "a": 1, "b": 0} for n in range(120)}
+    runs = {
+        name: {q: ["x", "a", *of, "y"][number % 3 :: 1 + number // 4] for q, of in qrels.items()}
+        for number, name in enumerate(NAMES)
+    }
+    runs = {name: {q: [*dict.fromkeys(docs)] for q, docs in run.items()} for name, run in runs.items()}
+    first, *others = runs
+    texts = dict.fromkeys(qrels, "怎样 " + "a question that is long " * 9)
+    documents = {doc_id: f"{doc_id} " + "http://a-very-long-address.example/" * 4 for doc_id in "abxy"}
+    shown = {"texts": texts, "documents": documents}
+    rest = {name: runs[name] for name in others}
+    measures = "nDCG@10 nDCG@5 nDCG@1 AP RR"
+    bounds = {"baseline": runs[NAMES[1]], "max_drop": 0.02, "segments": "turn"}
+    return {
+        "one run": evaluate(qrels, runs[first], measures, **shown),
+        "ten runs": Evaluations({name: evaluate(qrels, run, measures) for name, run in runs.items()}),
+        "ten compared": compare(qrels, runs[first], rest, measures, baseline_name=first, all_pairs=True, **shown),
+        "by turn": compare(qrels, runs[first], rest, measures, baseline_name=first, groups="turn"),
+        "segments": gate(qrels, runs[first], ["RR>=0.5"], **bounds),
+        "one query": evaluate({"q": {"a": 1}}, {"q": ["a"]}, "RR"),
+        "walk": explain(qrels, runs[first], a="trec_eval:map_cut_10", b="sklearn:ndcg@10"),
+    }
+
+
+BROKEN = """return [...document.querySelectorAll("td:not(:has(*))")].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size;
+  return cell.textContent.length <= 11 && lines > cell.textContent.split(" ").length;
+}).map((cell) => `broken: ${cell.textContent}`)"""
+
+
+def _faults(browser, path):
+    """Return what is wrong with a page, in either scheme: wider than a telephone, a text too pale, a word broken."""
+    found = []
+    try:
+        for scheme in ("light", "dark"):
+            browser.emulate(400, scheme)
+            browser.open(path)
+            browser.run("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
+            browser.run("document.querySelectorAll('#query-table tbody button').forEach((b, n) => n < 2 && b.click())")
+            wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth")
+            found += [f"{scheme}: {wide} pixels too wide"] if wide > 0 else []
+            found += [f"{scheme}: {text}" for text in (*browser.run(PALE), *browser.run(BROKEN))]
+    finally:
+        browser.post("/goog/cdp/execute", cmd="Emulation.clearDeviceMetricsOverride", params={})
+    return found
+
+
+def test_every_page_and_notebook_can_be_read_on_a_telephone_in_light_and_dark(browser, tmp_path):
+    results = {**{name: make() for name, make in RESULTS.items()}, **_large()}
+    assert len(results) > 20
+    faults = {}
+    for name, result in results.items():
+        page, cell = tmp_path / f"{name}.html", tmp_path / f"{name} in a notebook.html"
+        page.write_text(result.to_html(), encoding="utf-8")
+        head = '<!DOCTYPE html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        cell.write_text(head + result._repr_html_(), encoding="utf-8")
+        faults |= {path.stem: found for path in (page, cell) if (found := _faults(browser, path))}
+    assert not faults, json.dumps(faults, indent=1, ensure_ascii=False)
+
+
+def test_a_pale_text_and_a_wide_page_are_seen(browser, tmp_path):
+    path = tmp_path / "bad.html"
+    path.write_text(
+        '<p style="color: #777; background: #eee; width: 900px">pale</p><p>black</p>'
+        '<table><td style="overflow-wrap: anywhere; width: 1px">broken',
+        encoding="utf-8",
+    )
+    wide, pale, broken, dark = _faults(browser, path)[0:4]
+    assert wide.startswith("light: 5")
+    assert (pale, broken) == ("light: pale (): 3.86", "light: broken: broken")
+    assert dark.startswith("dark: 5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from copy import deepcopy
 
 import ir_measures
 import polars as pl
@@ -11,8 +12,10 @@ import pytest
 import pytrec_eval
 
 from permed_measures import RelevanceEvaluator, define, evaluate, evaluate_tables, parse
+from permed_measures.errors import ParamError
+from permed_measures.evaluate.providers import of_subtopics
 from permed_measures.explanation import explain
-from permed_measures.measures import own
+from permed_measures.measures import DEFINED, own
 from permed_measures.ranking import order
 from permed_measures.tables import known_measures
 from permed_measures.verification import verify
@@ -36,7 +39,6 @@ TREC_NAMES = {
     "IPrec@0.0": "iprec_at_recall_0.00",
     "IPrec@0.5": "iprec_at_recall_0.50",
 }
-OURS = {"GWAP", "ListAP", "ListNDCG", "GradedRBP", "RelativeP", "Coverage"}
 EXP = "nDCG(dcg='exp-log2',judged_only=True)@3"
 GAINS = {1: 3, 2: -1, -1: 2}
 PEERS = {"D0": -1, "D1": 1, "D3": 2, "D4": 1}, ["D0", "D2", "D3", "D1", "D4"]
@@ -59,14 +61,62 @@ def some_data(seed):
     return qrels, run
 
 
-def test_every_measure_that_has_the_parameter_is_here():
-    names = {measure.NAME for name, measure in ir_measures.measures.registry.items() if measure_has_it(measure)}
-    assert {parse(name).NAME for name in TREC_NAMES} == names - {"IPrecNearest", *OURS}  # compat has these
+NOT_CONDENSED = {"Judged", "Unjudged", "RBPResidual", "NumQ", "NumRel"}
+NEEDED = {"cutoff": 3, "recall": 0.5, "multiple": 1.5, "max_rel": 3}
 
 
-def measure_has_it(measure):
-    of_subtopics = {known.NAME for known in ir_measures.providers.registry["pyndeval"].SUPPORTED_MEASURES}
-    return "judged_only" in measure.SUPPORTED_PARAMS and measure.NAME not in of_subtopics
+def test_every_measure_of_the_flag_is_here():
+    theirs = {type(measure) for measure in ir_measures.measures.registry.values() if measure.NAME not in DEFINED}
+    native = {cls.NAME for cls in theirs if "judged_only" in cls.SUPPORTED_PARAMS} - of_subtopics()
+    assert {parse(name).NAME for name in TREC_NAMES} == native | {"nDCG"}
+
+
+def outcome(qrels, run, measure):
+    """Return the values of all queries, or what is wrong: some programs of ir_measures are not installed, or fail."""
+    try:
+        return {q: f"{value:.12f}" for q, value in next(iter(evaluate(qrels, run, measure).columns.values())).items()}
+    except ParamError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", sorted({measure.NAME for measure in ir_measures.measures.registry.values()}))
+def test_every_measure_there_is_sees_the_list_without_the_others(name):
+    measure = ir_measures.measures.registry[name]
+    bare = measure(**{param: value for param, value in NEEDED.items() if param in measure.SUPPORTED_PARAMS})
+    if name in NOT_CONDENSED:
+        with pytest.raises(ParamError, match=f"{name} has no parameter 'judged_only'. (Without|It counts)"):
+            evaluate(*some_data(1), bare(judged_only=True))
+        return
+    qrels, run = some_data(1)
+    lists = {
+        query_id: sorted(sorted(scores, reverse=True), key=lambda doc_id: -scores[doc_id])
+        for query_id, scores in run.items()
+    }
+    left = {q: [doc for doc in docs if doc in qrels[q] and qrels[q][doc] >= 0] for q, docs in lists.items()}
+    if name in of_subtopics():  # the iteration is the subtopic; pyndeval has no negative grades
+        judged = [(q, d, str(n % 2), max(g, 0)) for q in qrels for n, (d, g) in enumerate(qrels[q].items())]
+        left = {query_id: [doc for doc in docs if doc in qrels[query_id]] for query_id, docs in lists.items()}
+        qrels = [ir_measures.Qrel(q, d, grade, subtopic) for q, d, subtopic, grade in judged]
+    asked = parse(bare(judged_only=True))
+    assert parse(str(asked)) == asked == deepcopy(asked)
+    assert outcome(qrels, run, asked) == outcome(qrels, left, bare)
+    if name not in {"Bpref", "GMBpref", "NumNonRelJudgedRet", "SetR", "Accuracy"} | of_cwl():
+        assert outcome(qrels, run, asked) != outcome(qrels, run, bare)
+
+
+def of_cwl():
+    known = ir_measures.providers.registry["cwl_eval"]
+    return (
+        set() if known.is_available() else {measure.NAME for measure in known.SUPPORTED_MEASURES} - {"P", "RR", "RBP"}
+    )
+
+
+def test_ir_measures_itself_does_not_keep_them_silently():
+    measure = parse("Bpref(judged_only=True)")
+    with pytest.raises(ParamError, match=r"own programs keep unjudged documents; permed_measures.evaluate"):
+        ir_measures.calc_aggregate([measure], *some_data(1))
+    wanted = ir_measures.calc_aggregate([ir_measures.Bpref], *some_data(1))[ir_measures.Bpref]
+    assert ir_measures.providers.registry["permed"].calc_aggregate([measure], *some_data(1)) == {measure: wanted}
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -160,6 +160,7 @@ FAULTS = {
     "infinite grade": ("qrels", b"q1 0 dx inf\n", "the grade 'inf' is not a finite number"),
     "repeated": ("run", b"q1 Q0 d7 1 0.5 t\n", "query 'q1', document 'd7' occurs in line 7 already"),
     "not UTF-8": ("run", b"q1 Q0 d\xff 1 0.5 t\n", "not UTF-8: byte 0xff"),
+    "not UTF-8 after the tag": ("run", b"q1 Q0 d 1 0.5 t \xff\n", "not UTF-8: byte 0xff"),
     "NUL": ("run", b"q1 Q0 d\0 1 0.5 t\n", "a NUL character"),
 }
 

@@ -7,6 +7,7 @@ import csv
 import inspect
 import io
 import json
+import random
 import re
 from pathlib import Path
 
@@ -166,8 +167,42 @@ def test_a_glance_is_short(results, name):
 
 
 def test_a_notebook_shows_plots(results):
-    for name in ("Evaluation", "Comparison", "Experiment", "Corrected", "Explanation"):
+    for name in ("Evaluation", "Comparison", "Experiment", "Corrected", "Explanation", "Gate"):
         assert "<svg" in results[name]._repr_html_(), name
+
+
+def test_what_a_notebook_keeps_is_small_whatever_the_size():
+    made = random.Random(4)
+    docs = [f"d{n}" for n in range(400)]
+    qrels = {f"c{n // 8}_{n % 8}": {d: made.randint(0, 2) for d in made.sample(docs, 5)} for n in range(1_200)}
+    names = [f"{n}: a name 名字 {'long ' * 9}" for n in range(10)]
+    runs = {name: {q: [*dict.fromkeys([*made.sample(docs, 30), *of])] for q, of in qrels.items()} for name in names}
+    first, *others = runs
+    measures = "nDCG@10 AP P@1 RR R@10"
+    found = {
+        "compare": compare(qrels, runs[first], {name: runs[name] for name in others}, measures, groups="conversation"),
+        "pairs": compare(qrels, runs[first], {name: runs[name] for name in others}, measures, all_pairs=True),
+        "eval": Evaluations({name: evaluate(qrels, run, measures) for name, run in runs.items()}),
+        "gate": gate(qrels, runs[first], ["RR>=0.5"], baseline=runs[names[1]], max_drop=0.02, segments="conversation"),
+        "explain": explain(qrels, runs[first], about="ndcg@10"),
+    }
+    for name, result in found.items():
+        shown = result._repr_html_()
+        assert 10_000 < len(shown.encode()) < 100_000, name
+        assert len(repr(result).splitlines()) <= 20, name
+    assert "more: to_html() has them" in found["gate"]._repr_html_()
+    assert all("<svg" in result._repr_html_() for result in found.values())
+
+
+def test_a_gate_draws_what_is_allowed():
+    found = gate(QRELS, OTHER, ["RR>=0.9"], baseline=RUN, max_drop=0.05)
+    page = found.to_html()
+    assert re.findall(r'<g class="(\w+)"><title>RR', page) == ["fails", "fails"]  # the drop, the value
+    assert page.count('class="level"') == 2
+    assert "dashed: the largest drop that is allowed" in page
+    drop, value = found.checks[-1], found.checks[0]
+    assert f"<title>RR: {drop.drop:+.4f}, {drop.interval[0]:+.4f} to {drop.interval[1]:+.4f}</title>" in page
+    assert f"<title>RR: {value.value:.4f}, " in page
 
 
 @pytest.mark.parametrize("name", RESULTS)

@@ -2,4 +2,4 @@
 
 from compat.case import cases
 
-CASES = cases("G", "", cutoffs=(None,))
+CASES = cases("G", "", "judged_only=True", cutoffs=(None,))

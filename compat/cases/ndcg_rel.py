@@ -2,4 +2,4 @@
 
 from compat.case import cases
 
-CASES = cases("nDCGRel", "", cutoffs=(None,))
+CASES = cases("nDCGRel", "", "judged_only=True", cutoffs=(None,))

@@ -2,4 +2,4 @@
 
 from compat.case import cases
 
-CASES = cases("RnDCG", "", "rel=2", "rel=6.5", cutoffs=(None,))
+CASES = cases("RnDCG", "", "rel=2", "rel=6.5", "judged_only=True", cutoffs=(None,))

@@ -2,4 +2,4 @@
 
 from compat.case import cases
 
-CASES = cases("RprecMult", "", "rel=2", "rel=6.5", cutoffs=(0.2, 0.5, 1, 1.4, 2))
+CASES = cases("RprecMult", "", "rel=2", "rel=6.5", "judged_only=True", cutoffs=(0.2, 0.5, 1, 1.4, 2))

@@ -16,6 +16,7 @@ CASES = [
     *[case for name in ("P", "R", "Success", "AP", "RR") for case in cases(name, "rel=6.5", cutoffs=(5,))],
     *[case for name in ("Rprec", "SetAP", "SetP") for case in cases(name, *_JUDGED, "rel=6.5", cutoffs=(None,))],
     *[case for name in ("Bpref", "infAP", "SetR", "NumRel", "NumRet") for case in cases(name, *_RELS, cutoffs=(None,))],
+    *[c for name in ("Bpref", "infAP", "SetR", "NumRet") for c in cases(name, "judged_only=True", cutoffs=(None,))],
     *cases("SetP", "relative=True", "relative=True, rel=2", "relative=True, judged_only=True", cutoffs=(None,)),
     *cases("SetF", *_JUDGED, "beta=2.0", "beta=0.5", "beta=0.5, rel=2, judged_only=True", cutoffs=(None,)),
     *cases("NumQ", "", cutoffs=(None,)),

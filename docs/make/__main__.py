@@ -207,6 +207,13 @@ def build() -> None:
     zensical = Path(sys.executable).with_name("zensical")
     subprocess.run([zensical, "build", "--strict", "--clean", "-f", config], check=True, cwd=SOURCE)
     shutil.copy(Path(__file__).with_name("worker.js"), SITE / "assets" / "worker.js")
+    for path in SITE.glob(
+        "search.js*"
+    ):  # with zh, a browser looks for words within sentences; Zensical gives one language
+        text = path.read_text(encoding="utf-8")
+        if '"lang":["en"]' not in text:
+            sys.exit(f"{path} does not say its language where docs/make looks for it")
+        path.write_text(text.replace('"lang":["en"]', '"lang":["en","zh"]', 1), encoding="utf-8")
     for path in SITE.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         up = os.path.relpath(SITE, path.parent)

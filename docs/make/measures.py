@@ -146,12 +146,12 @@ def _paragraphs(measure: RankingMeasure) -> tuple[list[str], str, str]:
     return text, not_for, source
 
 
-def _names(name: str) -> list[str]:
+def _names(name: str, words: Words) -> list[str]:
     shown = CliRunner().invoke(group, ["measures", name]).output
     part = shown.partition("\nNames\n")[2].partition("\n\n")[0]
     found = re.findall(r"^  (\S+)\s+(.+?)(?:   \((.+)\))?$", part, re.MULTILINE)
     return [
-        _row([host, ", ".join(f"`{one}`" for one in names.split(", ")), f"`{given}`" if given else ""])
+        _row([host, words["comma"].join(f"`{one}`" for one in names.split(", ")), f"`{given}`" if given else ""])
         for host, names, given in found
     ]
 
@@ -162,7 +162,7 @@ def page(name: str, elsewhere: Mapping[str, list[tuple[str, str, str]]], words: 
     record = json.loads(CliRunner().invoke(group, ["measures", name, "--format", "json"]).output)
     sentence = words.said(name, "sentence", " ".join(description(measure).partition("\n\n")[0].split()))
     text, not_for, source = _paragraphs(measure)
-    lines = [f"# {name}", "", f"**{words.said(name, 'label', record['label'])}.** {sentence}", ""]
+    lines = [f"# {name}", "", f"**{words.said(name, 'label', record['label'])}**{words['stop']}{sentence}", ""]
     latex = formula(measure)
     if latex:
         lines += [f"## {words['formula']}", "", mathml(latex), "", words["letters"], ""]
@@ -176,7 +176,7 @@ def page(name: str, elsewhere: Mapping[str, list[tuple[str, str, str]]], words: 
         _row([words["host"], words["written"], words["means"]]),
         "| --- | --- | --- |",
     ]
-    lines += [*_names(name), ""]
+    lines += [*_names(name, words), ""]
     if elsewhere.get(name):
         lines += [
             f"## {words['others']}",
@@ -198,11 +198,15 @@ def _parameters(record: Mapping[str, Any], name: str, words: Words) -> list[str]
     rows = [_row([words["parameter"], words["default"], words["what"]]), "| --- | --- | --- |"]
     for param, info in record["params"].items():
         default = (
-            words["required"] if info["required"] else "none" if info["default"] is None else f"`{info['default']!r}`"
+            words["required"]
+            if info["required"]
+            else words["no_default"]
+            if info["default"] is None
+            else f"`{info['default']!r}`"
         )
-        choices = ", ".join(f"`{choice!r}`" for choice in info.get("choices", ()))
+        choices = words["comma"].join(f"`{choice!r}`" for choice in info.get("choices", ()))
         said = words.said(name, param, info["desc"])
-        rows.append(_row([f"`{param}`", default, said + (f" ({choices})" if choices else "")]))
+        rows.append(_row([f"`{param}`", default, said + (words["brackets"].format(choices) if choices else "")]))
     return rows
 
 
@@ -215,11 +219,16 @@ def _worked(measure: RankingMeasure, words: Words) -> list[str]:
         if lists not in drawn and asked is not None:
             drawn.add(lists)
             for query in example.qrels:
-                lines += [words["list_of"].format(query) + ":", "", picture(example, query, words), ""]
+                lines += [
+                    words["list_of"].format(query) + words["colon"].strip(),
+                    "",
+                    picture(example, query, words),
+                    "",
+                ]
                 lines += [*_steps(example, query, asked, words), ""]
         means = evaluate(example.qrels, example.run, example.measures).means
-        values = "; ".join(f"`{one}` = **{value:.4f}**" for one, value in means.items())
-        lines += [f"{words['result']} {values}" + (f": {example.comment}" if example.comment else ""), ""]
+        values = words["semicolon"].join(f"`{one}` = **{value:.4f}**" for one, value in means.items())
+        lines += [f"{words['result']}{values}" + (words["colon"] + example.comment if example.comment else ""), ""]
     code = description(measure)
     shown = code[code.index(">>>") :].partition("\n\n")[0]
     lines += [f'??? note "{words["as_code"]}"', "    ```python", *("    " + line for line in shown.splitlines())]
@@ -232,7 +241,12 @@ def index(words: Words = EN) -> str:
     lines += [_row([words["question"], words["measure"]]), "| --- | --- |"]
     for question, names in words.questions.items():
         lines.append(
-            _row([question, ", ".join(f"[`{name}`]({name.partition('@')[0].partition('(')[0]}.md)" for name in names)])
+            _row(
+                [
+                    question,
+                    words["comma"].join(f"[`{name}`]({name.partition('@')[0].partition('(')[0]}.md)" for name in names),
+                ]
+            )
         )
     lines += ["", f"## {words['all_measures']}", "", _row([words["measure"], words["what_it_is"]]), "| --- | --- |"]
     for name, measure in MEASURES.items():

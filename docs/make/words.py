@@ -25,6 +25,11 @@ class Words:
 
 EN = Words(
     {
+        "stop": ". ",
+        "comma": ", ",
+        "semicolon": "; ",
+        "colon": ": ",
+        "brackets": " ({})",
         "formula": "Formula",
         "letters": "*i* is a rank, *k* the cut-off (none: the whole list), *g* the grade of the document at a rank, *rel* the "
         "lowest relevant grade, *R* the number of judged relevant documents, *n* the length of the list.",
@@ -38,12 +43,13 @@ EN = Words(
         "found": "relevant so far",
         "precision": "precision here",
         "cut_here": "{} if cut here",
-        "result": "Result:",
+        "result": "Result: ",
         "as_code": "The same as code",
         "parameters": "Parameters",
         "parameter": "parameter",
         "default": "default",
         "required": "required",
+        "no_default": "none",
         "what": "what it does",
         "none": "It has none.",
         "names": "Names in every host",

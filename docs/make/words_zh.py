@@ -6,6 +6,11 @@ from words import Words
 
 ZH = Words(
     {
+        "stop": "。",
+        "comma": "、",
+        "semicolon": "；",
+        "colon": "：",
+        "brackets": "（{}）",
         "formula": "公式",
         "letters": "*i* 是名次，*k* 是截断位置（不给则为整个列表），*g* 是该名次文档的等级，*rel* 是算作相关的最低等级，*R* 是已标注的相关文档数，*n* 是列表长度。",
         "worked": "计算示例",
@@ -24,6 +29,7 @@ ZH = Words(
         "parameter": "参数",
         "default": "默认值",
         "required": "必填",
+        "no_default": "无",
         "what": "含义",
         "none": "没有参数。",
         "names": "在各个框架里的名字",

@@ -11,7 +11,6 @@ import click
 
 from permed_measures import tables
 from permed_measures.cli._formats import qrels_in, run_in, said, together
-from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError
 from permed_measures.files import parquet
 from permed_measures.files.rows import DOC_COLUMNS, QUERY_COLUMNS, is_smaller_better
@@ -47,17 +46,19 @@ class Reading(NamedTuple):
 
 @contextmanager
 def reading(
-    options: dict[str, Any], paths: Sequence[Any], run_format: str | None, *, human: bool = False
+    options: dict[str, Any], paths: Sequence[Any], run_format: str | None, *, human: bool = False, ties: Ties = "trec"
 ) -> Iterator[Reading]:
     """Read as files tell; where an engine is asked for, or a path is a dataset, have tables of that engine.
 
     ``options`` are those of engines, which are taken out; ``paths`` are the qrels and all that may be a run.
     """
+    from permed_measures.comparison.systems import named_runs  # noqa: PLC0415  (eval does without)
+
     of_engine = {name: options.pop(name) for name in NAMES}
     rows = said()
     given = [path for one in paths for path in ((named_runs(one) or ("", [one]))[1] if isinstance(one, str) else [one])]
     texts = [path for path in given if isinstance(path, str)]
-    engine = engine_for(of_engine.pop("engine"), texts, run_format, {**of_engine, **rows})
+    engine = engine_for(of_engine.pop("engine"), texts, run_format, {**of_engine, **rows}, ties)
     if engine is None:
         yield Reading()
         return

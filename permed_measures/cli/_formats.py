@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial, reduce
@@ -15,7 +16,7 @@ from permed_measures.evaluate.chunks import collapse
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import formats, parquet
 from permed_measures.files.beir import qrels_of
-from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.rows import DUPLICATES
 from permed_measures.files.source import Source
 from permed_measures.profiles import PROFILES, QUERY_SETS
@@ -23,6 +24,7 @@ from permed_measures.ranking import ORDERS, TIES
 from permed_measures.render.layout import Layout
 from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.render.result import PLOTS, Format, Result
+from permed_measures.render.words import counted
 from permed_measures.tables.datasets import is_parquet
 
 PARQUET = parquet.NAME
@@ -149,7 +151,10 @@ def _headings(ctx: click.Context, param: click.Parameter, value: Sequence[str]) 
     for given in value:
         if not given.partition("=")[0] or "=" not in given:
             raise click.BadParameter(f"{given!r}: give a heading and what it is to be, such as run=method", ctx, param)
-    _remember(ctx, param, dict(given.split("=", 1) for given in value))
+    new = dict(given.split("=", 1) for given in value)
+    if len(new) < len(value):
+        raise click.BadParameter("a heading is given two new ones: give one", ctx, param)
+    _remember(ctx, param, new)
 
 
 def _figure(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -209,7 +214,86 @@ def form_for(output: str | None, asked: Format | None) -> Format:
     >>> form_for("report.md", None), form_for("report", None)
     ('markdown', 'text')
     """
-    return asked or cast("Format", form_by_suffix(output, REPORTS, "; or say with --format what it is to hold"))
+    form = asked or cast("Format", form_by_suffix(output, REPORTS, "; or say with --format what it is to hold"))
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None:
+        _check_read(ctx, form)
+        check_targets(ctx)
+    return form
+
+
+_FOR_PEOPLE = ("text", "markdown", "latex", "html")
+_NEEDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("places", "percent", "headings", "caption"), _FOR_PEOPLE),
+    "label": ("latex",),
+    "brief": ("text", "markdown", "latex"),
+    "signatures": ("text", "markdown", "latex", "json", "html"),
+    "by_query": tuple(form for form in REPORTS if form != "html"),
+}
+"""The formats that an option is for; a page beside the report (--html) is one of them."""
+_BESIDE = {"plot": "figure", "columns": "figure", "show_queries": "summary", "query_texts": "show_queries"}
+"""Options that say something of what another one writes."""
+_TARGETS = ("output", "html", "figure", "save", "junit_file", "summary")
+
+
+def _given(ctx: click.Context) -> dict[str, str]:
+    """Return the options of the command line, each as it is written there."""
+    source, default = ctx.get_parameter_source, click.core.ParameterSource.DEFAULT
+    return {
+        str(param.name): max(param.opts, key=len)
+        for param in ctx.command.params
+        if source(str(param.name)) not in (None, default)
+    }
+
+
+def _check_read(ctx: click.Context, form: str) -> None:
+    """Raise UsageError for an option that this report would not read: nothing is ignored silently."""
+    given = _given(ctx)
+    for name, option in given.items():
+        forms = _NEEDS.get(name, (form,))
+        if form not in forms and not ("html" in forms and "html" in given):
+            page = " or --html FILE" if "html" in forms and any(p.name == "html" for p in ctx.command.params) else ""
+            msg = f"{option} is for --format {', '.join(forms)}{page}; {form} does not have it: leave it out"
+            raise click.UsageError(msg, ctx)
+        other = _BESIDE.get(name, name)
+        if other not in given and not (other == "summary" and os.environ.get("GITHUB_STEP_SUMMARY")):
+            needed = f"--{other.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for what {needed} writes: give {needed} too, or leave it out", ctx)
+
+
+LAYOUT = ("form", "output", "html", *(field.name for field in fields(Layout)))
+READING = ("qrels_format", "run_format", "qrels_columns", "run_columns", "duplicates", "collapse")
+
+
+def allow_only(option: str, *names: str) -> None:
+    """Raise UsageError where something is given that does not go with an option."""
+    ctx = click.get_current_context()
+    given = {name: said for name, said in _given(ctx).items() if said.startswith("-") and name not in names}
+    if given:
+        raise click.UsageError(f"{', '.join(given.values())} does not go with {option}: leave it out", ctx)
+
+
+def check_targets(ctx: click.Context) -> None:
+    """Raise UsageError where two outputs would be one file, or one of the files that are read."""
+    given, values = _given(ctx), {**ctx.meta.get(_ASKED, {}), **ctx.params}
+    written = {given.get(name, "the report"): values[name] for name in _TARGETS if name in given}
+    seen: dict[str, str] = {} if "output" in given or values.get("init") else {_STDOUT: "the report"}
+    for name in ("qrels", "run", "runs", "paths", "given", "texts", "documents", "human", "file"):
+        read = values.get(name) or ()
+        seen |= {_place(path): f"what is read ({path})" for path in ([read] if isinstance(read, str) else read)}
+    for option, path in written.items():
+        other = seen.setdefault(_place(path), option)
+        if other != option:
+            what = "standard output" if _place(path) == _STDOUT else path
+            hint = ": give -o FILE too, or --format instead" if other == "the report" else ": name another file"
+            raise click.UsageError(f"{option} {path} and {other} are both {what}{hint}", ctx)
+
+
+_STDOUT = "-"
+
+
+def _place(path: str) -> str:
+    return _STDOUT if path in ("-", "/dev/stdout") else str(Path(path).resolve())
 
 
 def form_by_suffix(output: str | None, forms: Sequence[str], otherwise: str = "") -> str:
@@ -255,4 +339,12 @@ def _file(path: str, form: str | None, columns: Sequence[str] | None) -> Any:  #
     duplicates = said().get("duplicates", "error")
     if told and columns is None and duplicates == "error":
         return path
-    return Source(path, None if told else form, columns=columns, duplicates=duplicates)
+    source = Source(path, None if told else form, columns=columns, duplicates=duplicates)
+    click.get_current_context().call_on_close(lambda: _say_dropped(source))
+    return source
+
+
+def _say_dropped(source: Source) -> None:
+    if source.dropped:
+        rows = f"{counted(source.dropped, 'row')} of a document that occurs before in its query"
+        print_note(f"note: {source.path}: --duplicates {source.duplicates}: {rows} left out")

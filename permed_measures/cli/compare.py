@@ -11,6 +11,9 @@ import click
 
 from permed_measures.cli._engines import engine_options, reading
 from permed_measures.cli._formats import (
+    LAYOUT,
+    READING,
+    allow_only,
     check_texts,
     describe_option,
     descriptions_of,
@@ -22,6 +25,7 @@ from permed_measures.cli._formats import (
     report_options,
     show,
     texts_options,
+    ties_option,
 )
 from permed_measures.comparison import CORRECTIONS, TESTS, Correction, PairedTest, compare, run_name
 from permed_measures.comparison.saved import systems_of
@@ -29,9 +33,10 @@ from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError
 from permed_measures.evaluate import Evaluation
 from permed_measures.evaluate.groups import Groups
+from permed_measures.files.output import print_note
 from permed_measures.files.values import is_saved
 from permed_measures.profiles import QUERY_SETS, QuerySet
-from permed_measures.ranking import Order
+from permed_measures.ranking import Order, Ties
 from permed_measures.render.progress import progress
 from permed_measures.render.result import Format
 
@@ -65,6 +70,7 @@ from permed_measures.render.result import Format
 @click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 @click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
 @order_option
+@ties_option
 @click.option("--p-imp-cutoff", type=click.IntRange(1), metavar="K", help="How deep P-imp looks.")
 @click.option("--p-imp/--no-p-imp", default=True, help="With P-imp, the share of pairs put right.  [default: with]")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="The level of tests and intervals.")
@@ -98,6 +104,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     min_relevance: float | None,
     queries: QuerySet | None,
     order: Order,
+    ties: Ties,
     p_imp_cutoff: int | None,
     p_imp: bool,
     alpha: float,
@@ -146,8 +153,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     form = form_for(output, form)
     check_texts(form, human)
+    if human is None and mapping is not None:
+        msg = "--map is for differences that are corrected: give --human FILE, or leave it out"
+        raise ParamError(msg)
+    if p_imp_cutoff is not None and not p_imp:
+        msg = "--p-imp-cutoff says how deep P-imp looks, and --no-p-imp leaves it out: give one of them"
+        raise ParamError(msg)
     with ExitStack() as opening:
-        reads = opening.enter_context(reading(of_engine, paths, run_format, human=human is not None))
+        reads = opening.enter_context(reading(of_engine, paths, run_format, human=human is not None, ties=ties))
         judged = None if is_saved(paths[0]) else paths[0]
         systems, clusters = _systems(paths[0 if judged is None else 1 :], names, run_format, reads.run_in)
         if len(systems) < 2:  # noqa: PLR2004  (a baseline and a run)
@@ -161,6 +174,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
             if judged is None or len(others) != 1 or any(isinstance(system, list) for system in systems.values()):
                 msg = "--human takes the judge's qrels, a baseline and one run"
                 raise ParamError(msg)
+            asked = ("measures", "profile", "min_relevance", "queries", "order", "human", "mapping", "cluster", "alpha")
+            allow_only("--human", *asked, *READING, *LAYOUT)
             found = corrected(
                 *(reads.qrels_in(judged, qrels_format), human, systems[others[0]], list(measures) or None),
                 baseline=systems[first],
@@ -184,6 +199,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
                 min_relevance=min_relevance,
                 queries=queries,
                 order=order,
+                ties=ties,
                 test=test,
                 correction=correction,
                 groups=groups,
@@ -204,6 +220,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if save is not None:
         comparison.save(save)
     show(comparison, form, output, brief=brief, signatures=signatures)
+    for note in () if comparison.behind is None else comparison.behind.notes:
+        print_note(f"note: {note}")
 
 
 def _is_known(system: Any) -> bool:  # noqa: ANN401  (a System)

@@ -48,8 +48,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
     from permed_measures.files.output import print_note, write_or_print  # noqa: PLC0415  (as above)
     from permed_measures.render.document import of_table  # noqa: PLC0415  (as above)
     from permed_measures.render.result import written  # noqa: PLC0415  (as above)
+    from permed_measures.render.words import counted  # noqa: PLC0415  (as above)
 
     form = _formats.form_by_suffix(output, ("csv", "jsonl"))
+    _formats.check_targets(click.get_current_context())
     names = [run_name(path, path) for path in runs]
     names = names if len(set(names)) == len(names) else [f"{n}: {path}" for n, path in enumerate(runs, 1)]
     judged = _formats.qrels_in(qrels, qrels_format)
@@ -57,6 +59,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     found = holes(judged, sources, depth=depth, order=order)
     table = holes_table(found[:most], names, texts, documents)
     write_or_print(output, written(of_table(table), "jsonl" if form == "jsonl" else "csv"))
+    for note in table.below:
+        print_note(f"note: {note}")
     queries = len({hole.query_id for hole in found})
     shown = "" if most is None or most >= len(found) else f", the first {most:,} of them written"
-    print_note(f"note: {len(found):,} unjudged documents in the top {depth} of {queries:,} judged queries{shown}")
+    some = counted(len(found), "unjudged document")
+    print_note(f"note: {some} in the top {depth} of {counted(queries, 'judged query', 'judged queries')}{shown}")

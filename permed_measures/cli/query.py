@@ -51,6 +51,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     from permed_measures.comparison import run_name  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.comparison.one_query import one_query  # noqa: PLC0415  (as above)
     from permed_measures.errors import ParamError  # noqa: PLC0415  (as above)
+    from permed_measures.files.output import print_note  # noqa: PLC0415  (as above)
 
     *paths, query_id = given
     if not paths:
@@ -71,3 +72,5 @@ def command(  # noqa: PLR0913  (one parameter per option)
         documents=documents,
     )
     _formats.show(found, form, output)
+    for note in found.notes:
+        print_note(f"note: {note}")

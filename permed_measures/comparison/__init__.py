@@ -29,20 +29,21 @@ from permed_measures.comparison.changes import (
 from permed_measures.comparison.engines import in_engine
 from permed_measures.comparison.names import check_descriptions, named, naming, run_name
 from permed_measures.comparison.p_imp import Counts
-from permed_measures.comparison.systems import System, Systems
+from permed_measures.comparison.systems import Said, System, Systems
 from permed_measures.errors import ParamError, check_whole, did_you_mean
 from permed_measures.evaluate.behind import behind
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.columns import all_ids
 from permed_measures.evaluate.groups import Groups, group_label, grouped
 from permed_measures.evaluate.unjudged import Shares
+from permed_measures.files.rows import Duplicates
 from permed_measures.files.texts import TextsLike
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
-from permed_measures.ranking import Order
+from permed_measures.ranking import Order, Ties
 from permed_measures.render.progress import Step
 from permed_measures.render.queries import SHOWN, Behind
-from permed_measures.render.result import Format, Result, written
+from permed_measures.render.result import Format, Result, in_sentences, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
 from permed_measures.tables import stays_in_engine
@@ -208,7 +209,9 @@ class Comparison(Result):
     ) -> str:
         """Return the report in one of the formats; ``brief`` and ``signatures`` are for text, markdown and LaTeX."""
         if (brief or signatures) and form in ("text", "markdown", "latex"):
-            return written(self.document(brief=brief, signatures=signatures), form, layout=layout)
+            with in_sentences(layout, form):
+                document = self.document(brief=brief, signatures=signatures)
+            return written(document, form, layout=layout)
         return super().render(form, layout=layout)
 
 
@@ -222,6 +225,10 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     min_relevance: float | None = None,
     queries: QuerySet | None = None,
     order: Order = "float32",
+    ties: Ties = "trec",
+    duplicates: Duplicates = "error",
+    qrels_columns: Sequence[str] | None = None,
+    run_columns: Sequence[str] | None = None,
     cluster: Groups | None = None,
     test: PairedTest = "auto",
     correction: Correction = "holm",
@@ -244,10 +251,10 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     ``runs`` is {name: run}, or a list of paths. A list in place of a run holds several runs of one system: values are
     averaged query by query, and how far the runs are apart widens every interval. An Evaluation, or a file that its
     ``save`` wrote, needs no run, and nothing but such needs no qrels (None); other conditions or judgements than the
-    others' are an InputError. ``measures``, ``profile``, ``min_relevance``, ``queries`` and ``order`` are those of
-    :func:`~permed_measures.evaluate.evaluate`; with saved values they may be left out. ``cluster`` names the
-    independent unit where it is not the query: 'conversation', a regular expression, a dict or file of query ids and
-    clusters.
+    others' are an InputError. ``measures``, ``profile``, ``min_relevance``, ``queries``, ``order``, ``ties``,
+    ``duplicates``, ``qrels_columns`` and ``run_columns`` are those of :func:`~permed_measures.evaluate.evaluate`; with
+    saved values they may be left out, and P-imp has ties by id always. ``cluster`` names the independent unit where it
+    is not the query: 'conversation', a regular expression, a dict or file of query ids and clusters.
 
     ``test`` is the one that decides: 'auto' is the exact sign-flip test of the mean for up to 20 units, whose null is
     that each difference is as likely + as -, and above that the t-test; or 't', 'wilcoxon', 'randomization' (signs
@@ -276,30 +283,27 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     0.5
     """
     check_options(test=test, correction=correction, alpha=alpha, margin=margin, p_imp_cutoff=p_imp_cutoff)
-    sources = named(baseline, baseline_name, runs)
+    rows = Said(duplicates, qrels_columns, run_columns)
+    sources = {name: rows.of(source) for name, source in named(baseline, baseline_name, runs).items()}
     names = list(sources)
     check_descriptions(descriptions or {}, names)
     step = progress or (lambda _, __: None)
     pairs: Mapping[str, Mapping[str, Counts]] = {}
     grouped_by = None if groups is None else group_label(groups)
+    options: Any = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     if stays_in_engine(qrels):
+        if ties != "trec":
+            raise ParamError(f"ties={ties!r} is for runs in memory; in an engine ties go by document id")
         step("evaluating in the engine", 0.0)
-        options = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **options, **(table_options or {}))
+        in_tables = options | rows.options | dict(table_options or {})
+        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **in_tables)
         qrels, sources = None, evaluated.systems
         pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
         groups, cluster = evaluated.groups
-    judged = None if qrels is None else as_qrels(qrels, subtopics=True)  # evaluate() knows which measures take them
-    systems = Systems(
-        judged,
-        sources,
-        measures,
-        profile=profile,
-        min_relevance=min_relevance,
-        queries=queries,
-        order=order,
-        keep=p_imp_cutoff and max(p_imp_cutoff, SHOWN),
-    )
+    # evaluate() knows which measures take subtopics
+    judged = None if qrels is None else as_qrels(rows.of(qrels, "qrels"), subtopics=True)
+    keep = p_imp_cutoff and max(p_imp_cutoff, SHOWN)
+    systems = Systems(judged, sources, measures, **options, ties=ties, keep=keep)
     shown = 0 if texts is None and documents is None else SHOWN
     arms = Arms(judged, systems.order, p_imp_cutoff, p_imp=p_imp, keep=shown)
     for number, name in enumerate(names):

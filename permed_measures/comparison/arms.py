@@ -158,6 +158,4 @@ def _check_means(measures: Iterable[Measure]) -> None:
 def deepest_cutoff(measures: Iterable[Measure]) -> int:
     """Return how deep P-imp looks when nobody says."""
     cutoffs = [measure.params.get("cutoff") for measure in measures]
-    return max(
-        (cutoff for cutoff in cutoffs if cutoff and cutoff > 1), default=_USUAL_CUTOFF
-    )  # one document is no pair
+    return max([cutoff for cutoff in cutoffs if cutoff and cutoff > 1], default=_USUAL_CUTOFF)  # one is no pair

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,18 +11,20 @@ from ir_measures import Measure
 
 from permed_measures.errors import InputError, check_whole, did_you_mean
 from permed_measures.evaluate import Plan, choose, evaluate
-from permed_measures.files.texts import TextsLike, texts_of
+from permed_measures.evaluate.spans import is_share
+from permed_measures.files.texts import TextsLike, missing_texts, texts_of
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ranking import Order
 from permed_measures.ranking import order as in_order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.queries import cut
-from permed_measures.render.result import Result
+from permed_measures.render.result import Format, Result, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from permed_measures.profiles import Profile
+    from permed_measures.render.layout import Layout
 
 _NOTHING = 1e-12
 """What rounding may leave of a part that is 0."""
@@ -62,6 +64,7 @@ class OneQuery(Result):
     runs: Sequence[ShownRun]
     text: str = ""
     documents: Mapping[str, str] | None = None
+    notes: Sequence[str] = ()
 
     def _rows(self, run: ShownRun, length: int) -> list[list[Value]]:
         first = run is self.runs[0]
@@ -73,28 +76,28 @@ class OneQuery(Result):
                 if first
                 else ["new" if part.before is None else "" if part.before == part.rank else str(part.before)]
             )
-            gains = [Cell(gain, " " if abs(gain) < _NOTHING else f"{gain:+.4f}") for gain in part.gains]
+            gains = [
+                replace(cell, sign=True, shown=" " if abs(gain) < _NOTHING else "")
+                for gain, cell in zip(part.gains, self._cells(part.gains), strict=True)
+            ]
             text = [] if self.documents is None else [cut(self.documents.get(part.doc_id, ""), length)]
             rows.append([str(part.rank), part.doc_id, grade, *moved, *gains, *text])
         blank = [""] * (0 if first else 1)
         end = [] if self.documents is None else [""]
         if any(abs(start) >= _NOTHING for start in run.start):
-            rows.insert(0, ["", "without judged documents", "", *blank, *run.start, *end])
-        return [*rows, ["", "value", "", *blank, *(Cell(value, best=True) for value in run.values), *end]]
+            rows.insert(0, ["", "without judged documents", "", *blank, *self._cells(run.start), *end])
+        return [*rows, ["", "value", "", *blank, *self._cells(run.values, best=True), *end]]
+
+    def _cells(self, values: Sequence[float], *, best: bool = False) -> list[Cell]:
+        return [Cell(value, best=best, share=is_share(m)) for m, value in zip(self.labels, values, strict=True)]
 
     def document(self) -> Document:
         """Return the list of every run; a column of a measure holds what it gains by each document."""
-        sections = []
+        sections: list[Section] = []
         for run in self.runs:
             moved = [] if run is self.runs[0] else [f"in {self.runs[0].name}"]
-            heads = [
-                "rank",
-                "document",
-                "grade",
-                *moved,
-                *self.labels.values(),
-                *([] if self.documents is None else ["text"]),
-            ]
+            told = [] if self.documents is None else ["text"]
+            heads = ["rank", "document", "grade", *moved, *self.labels.values(), *told]
             some = ", ".join(f"{doc_id} ({grade:g})" for doc_id, grade in run.missed[:_MISSED])
             more = f" and {len(run.missed) - _MISSED} more" if len(run.missed) > _MISSED else ""
             below = [f"judged and not returned (grade): {some}{more}"] if run.missed else []
@@ -103,6 +106,15 @@ class OneQuery(Result):
             "a measure's column is what it gains by a document after those above it; the column adds up to the value"
         ]
         return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
+
+    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+        """Return the report; LaTeX, which is of tables only, has the query's text below the first."""
+        document = self.document()
+        if form != "latex" or not self.text:
+            return super().render(form, layout=layout)
+        first, *rest = document.tables
+        first = replace(first, below=[f"{document.title}: {self.text}", *first.below])
+        return written(replace(document, sections=[Section("", [first, *rest])]), form, layout=layout)
 
     def as_table(self) -> Table:
         """Return one row per run and document."""
@@ -190,7 +202,8 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     wanted = {part.doc_id for run in shown for part in run.parts}
     text = "" if texts is None else texts_of(texts, [query_id], "query").get(query_id, "")
     known_texts = None if documents is None else texts_of(documents, wanted, "document")
-    return OneQuery(query_id, labels, shown, text, known_texts)
+    notes = [] if known_texts is None else missing_texts(known_texts, wanted, "document")
+    return OneQuery(query_id, labels, shown, text, known_texts, notes)
 
 
 def _steps(

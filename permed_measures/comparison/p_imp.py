@@ -102,8 +102,6 @@ def pair_improvement(
     pairs, improved, worsened = sum(sizes), sum(right), sum(wrong)
     share = mean_estimate(Units(right, sizes))  # a mean over pairs: a unit's size is its pairs
     net = Units([gained - lost for gained, lost in zip(right, wrong, strict=True)], sizes)
-    p = None
-    if len(net) > 1:
-        p = deciding_p(net)
+    p = deciding_p(net) if len(net) > 1 else None
     interval = None if share is None else share.interval(alpha)
     return PairImprovement(cutoff, pairs, improved, worsened, interval, p)

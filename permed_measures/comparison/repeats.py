@@ -1,12 +1,12 @@
 """Repeats: several runs of one system are one column of means, and their spread widens what is said of it."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from permed_measures.evaluate import Evaluation, aggregate, is_mean
-from permed_measures.render.words import number
+from permed_measures.render.words import in_words
 from permed_measures.signature import Conditions
 
 
@@ -47,9 +47,7 @@ def spread(repeats: Sequence[Mapping[str, float]], query_ids: Iterable[str] | No
     kept = None if query_ids is None else list(query_ids)
     means = []
     for column in repeats:
-        values = (
-            list(column.values()) if kept is None else [column[query_id] for query_id in kept if query_id in column]
-        )
+        values = list(column.values()) if kept is None else [column[q] for q in kept if q in column]
         if values:
             means.append(math.fsum(values) / len(values))
     num = len(means)
@@ -78,12 +76,12 @@ def mean_evaluation(runs: Sequence[Evaluation]) -> Evaluation:
     return replace(first, means=means, columns=columns, notes=notes, conditions=conditions)
 
 
-def apart(name: str, spreads: Mapping[str, Spread]) -> str:
+def apart(name: str, spreads: Mapping[str, Spread], shares: Collection[str] = ()) -> str:
     """Say how far the runs of a system are apart, measure by measure."""
-    said = [
-        f"{label} from {number(found.low)} to {number(found.high)} (standard deviation {number(found.deviation)})"
-        for label, found in spreads.items()
-    ]
+    said = []
+    for label, found in spreads.items():
+        low, high, deviation = (in_words(x, share=label in shares) for x in (found.low, found.high, found.deviation))
+        said.append(f"{label} from {low} to {high} (standard deviation {deviation})")
     runs = next(iter(spreads.values())).runs
     few = "; how far runs are apart is hardly known from two" if runs == 2 else ""  # noqa: PLR2004  (by simulation)
     return f"{name}: the mean of {runs} runs, {', '.join(said)}; its intervals allow for that{few}"

@@ -4,17 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ir_measures import Measure
 
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Evaluation, Plan, choose, evaluate, read_for
+from permed_measures.files.rows import Duplicates
+from permed_measures.files.source import Source
 from permed_measures.files.values import is_saved, read
-from permed_measures.inputs import Qrels, Returned, RunLike
+from permed_measures.inputs import Qrels, Returned, RunLike, as_qrels, as_run
 from permed_measures.measures import parse
 from permed_measures.profiles import QUERY_SETS, Entry, Profile, QuerySet
-from permed_measures.ranking import Order
+from permed_measures.ranking import Order, Ties
 from permed_measures.signature import Conditions, check_comparable, check_judged, digests
 from permed_measures.tables import EngineRun, stays_in_engine
 
@@ -28,6 +30,33 @@ def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
         return False
     kinds = (str, PathLike, Mapping, Evaluation, EngineRun)
     return all(isinstance(run, kinds) or stays_in_engine(run) or hasattr(run, "columns") for run in source)
+
+
+class Said(NamedTuple):
+    """What is said of the rows of qrels and runs, with the words of evaluate()."""
+
+    duplicates: Duplicates = "error"
+    qrels_columns: Sequence[str] | None = None
+    run_columns: Sequence[str] | None = None
+
+    def of(self, source: Any, what: Literal["qrels", "run"] = "run") -> Any:  # noqa: ANN401  (a System, or qrels)
+        """Return a path with what is said of it, and whatever else was not evaluated already as it is read by that."""
+        columns = self.run_columns if what == "run" else self.qrels_columns
+        is_path = isinstance(source, (str, PathLike))
+        if source is None or (self.duplicates == "error" and columns is None):
+            return source
+        if isinstance(source, (Evaluation, EngineRun)) or stays_in_engine(source) or (is_path and is_saved(source)):
+            return source
+        if is_path:
+            return Source.of(source, columns=columns, duplicates=self.duplicates)
+        if what == "run" and is_repeated(source):
+            return [self.of(run) for run in source]
+        return (as_run if what == "run" else as_qrels)(source, columns=columns, duplicates=self.duplicates)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is not the default, for tables of an engine."""
+        return {name: value for name, value in self._asdict().items() if value not in (None, "error")}
 
 
 def named_runs(argument: str) -> tuple[str, list[str]] | None:
@@ -71,6 +100,7 @@ class Systems:
         min_relevance: float | None = None,
         queries: QuerySet | None = None,
         order: Order = "float32",
+        ties: Ties = "trec",
         keep: int | None = None,
     ) -> None:
         if measures is not None and not isinstance(measures, (str, Measure)):
@@ -79,10 +109,11 @@ class Systems:
         self._runs: dict[str, list[Any]] = {name: list(_opened(source)) for name, source in sources.items()}
         known = [run for runs in self._runs.values() for run in runs if isinstance(run, Evaluation)]
         if measures is None and profile is None and known:
-            profile, order = _profile_of(known[0]), known[0].order
+            profile, order, ties = _profile_of(known[0]), known[0].order, known[0].ties
         self.labels, *_, self.min_relevance = choose(measures, profile, queries, min_relevance)
         self._options: Any = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-        self._reading = {name: self._options[name] for name in ("profile", "min_relevance", "order")} | {"keep": keep}
+        self._options["ties"] = ties
+        self._reading = {name: value for name, value in self._options.items() if name != "queries"} | {"keep": keep}
         self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, order).computed]
         self._known = bool(known)
         self.order = order

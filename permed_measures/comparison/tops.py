@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from permed_measures.errors import check_whole
 from permed_measures.evaluate import read_for
 from permed_measures.evaluate.tops import tops
-from permed_measures.files.texts import TextsLike, texts_of
+from permed_measures.files.texts import TextsLike, missing_texts, texts_of
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels
 from permed_measures.ranking import Order
 from permed_measures.render.document import Table, Value
@@ -57,12 +57,14 @@ def holes_table(
     found: Sequence[Hole], names: Sequence[str], texts: TextsLike | None = None, documents: TextsLike | None = None
 ) -> Table:
     """Lay out holes for a judge, who fills in the empty column: with it, the file is one of qrels."""
-    columns = []
+    columns, notes = [], []
     for what, source, ids in (
         ("query", texts, {hole.query_id for hole in found}),
         ("document", documents, {hole.doc_id for hole in found}),
     ):
-        columns += [] if source is None else [(what, texts_of(source, ids, what))]
+        if source is not None:
+            columns.append((what, texts_of(source, ids, what)))
+            notes += missing_texts(columns[-1][1], ids, what)
     rows: list[list[Value]] = [
         [
             *(hole.query_id, hole.doc_id, None, hole.apart),
@@ -72,4 +74,4 @@ def holes_table(
         for hole in found
     ]
     heads = ["query_id", "doc_id", "relevance", "apart", *(f"rank in {name}" for name in names)]
-    return Table([*heads, *(f"{what} text" for what, _ in columns)], rows)
+    return Table([*heads, *(f"{what} text" for what, _ in columns)], rows, below=notes)

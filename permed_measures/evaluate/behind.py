@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from permed_measures.errors import ParamError
 from permed_measures.evaluate.tops import Tops, tops
-from permed_measures.files.texts import TextsLike, texts_of
+from permed_measures.files.texts import TextsLike, missing_texts, texts_of
 from permed_measures.inputs import Qrels
 from permed_measures.ranking import Ties
 from permed_measures.render.queries import SHOWN, Behind
@@ -41,6 +41,5 @@ def behind(
     for source, wanted, what in ((texts, query_ids.keys(), "query"), (documents, doc_ids, "document")):
         known = {} if source is None else texts_of(source, wanted, what)
         found[what] = known
-        if source is not None and len(known) < len(wanted):
-            notes.append(f"{len(wanted) - len(known):,} of {len(wanted):,} {what} texts are missing from the file")
+        notes += [] if source is None else missing_texts(known, wanted, what)
     return Behind(shown, grades, found["query"], found["document"], notes)

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from ir_measures import Measure, Metric
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
-from permed_measures.evaluate.clusters import clusters
-from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import is_mean, span_of
 from permed_measures.inference import Interval, mean_estimate, units
 from permed_measures.measures import parse
@@ -26,6 +24,7 @@ from permed_measures.signature import Conditions, Signature, ordered
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from permed_measures.evaluate.groups import Groups
     from permed_measures.evaluate.report import Evaluations
     from permed_measures.evaluate.unjudged import Shares
     from permed_measures.files.values import SavedRun, SavedValues
@@ -125,6 +124,8 @@ class Evaluation(Result):
         column = self.columns[known]
         if len(column) < 2:  # noqa: PLR2004  (one unit has no spread)
             return None
+        from permed_measures.evaluate.clusters import clusters  # noqa: PLC0415  (not needed by those who import)
+
         of = None if cluster is None else clusters(column, cluster)
         found = mean_estimate(units(column, of), span_of(known, [column]))
         return None if found is None else found.interval(alpha)

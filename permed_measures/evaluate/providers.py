@@ -21,6 +21,10 @@ def by_providers(measure: Measure, qrels: Qrels, run: Run, query_ids: Sequence[s
     """Let ir_measures compute a measure that is neither ours nor pytrec_eval's, on our order."""
     if measure.NAME == "Judged":  # it asks whether a document is judged, not how
         qrels = {query_id: dict.fromkeys(grades, 0) for query_id, grades in qrels.items()}
+    given = dict(measure.params)
+    if given.pop("judged_only", False):  # by us for all: most of its programs have no such flag, pyndeval's fails
+        run = {q: [d for d in _list_of(ids, order) if qrels.get(q, {}).get(d, -1) >= 0] for q, ids in run.items()}
+    measure = getattr(measure, "CONDENSES", type(measure))(**given)
     judgements = _judgements_for(measure, qrels)
     asked = {str(n): query_id for n, query_id in enumerate(query_ids, 1) if query_id in qrels and run.get(query_id)}
     judged: list[Qrel] = []

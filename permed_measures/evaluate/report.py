@@ -68,6 +68,8 @@ class Evaluations(Result):
         found = {name: one.to_dict(by_query=self.by_query) for name, one in self.runs.items()}
         for name, inside in found.items() if self.interval else ():
             inside["intervals"] = {label: self.intervals[name, m] for m, label in self.runs[name].labels.items()}
+        for name, text in self.descriptions.items():
+            found[name]["description"] = text
         return {"runs": found} if len(found) > 1 else next(iter(found.values()))
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -231,9 +233,14 @@ class Evaluations(Result):
         rows: list[list[Value]] = []
         for name, one in self.runs.items():
             values = one.values if self.by_query else []
-            rows += [[name, query_id, one.labels[measure], str(measure), value] for query_id, measure, value in values]
-            rows += [[name, ALL, one.labels[m], str(m), mean] for m, mean in one.means.items()]
-        heads = ["run", "query_id", "name", "measure", "value"]
+            room = [None, None] if self.interval else []
+            rows += [[name, query, one.labels[measure], str(measure), value, *room] for query, measure, value in values]
+            for m, mean in one.means.items():
+                ends = self.intervals[name, m] or room if self.interval else ()
+                rows.append([name, ALL, one.labels[m], str(m), mean, *ends])
+        heads = ["run", "query_id", "name", "measure", "value", *(["low", "high"] if self.interval else [])]
+        if self.descriptions:
+            heads, rows = [*heads, "description"], [[*row, self.descriptions.get(str(row[0]), "")] for row in rows]
         leave_out = [place for place, wanted in enumerate((len(self.runs) > 1, self.by_query)) if not wanted]
         kept = [place for place in range(len(heads)) if place not in leave_out]
         return Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])
@@ -271,7 +278,7 @@ def unjudged_table(runs: Mapping[str, Shares]) -> list[Table]:
     bands = [(low + 1, high) for low, high in pairwise([0, *ends])]
     rows: list[list[Value]] = []
     for name, shares in runs.items():
-        parts = [[share for share in shares[low - 1 : high] if share is not None] for low, high in bands]
+        parts = [shares[low - 1 : high] for low, high in bands]
         means = [sum(part) / len(part) if part else None for part in parts]
         rows.append([name, *(Cell(mean, NONE if mean is None else f"{mean:.1%}") for mean in means)])
     heads = [str(high) if low == high else f"{low} to {high}" for low, high in bands]

@@ -8,8 +8,8 @@ from itertools import compress
 
 from permed_measures.ranking import Rankings, numpy_is_worth_it
 
-Shares = Sequence[float | None]
-"""The share of unjudged documents at each rank, from the first on; None where no list reaches it."""
+Shares = Sequence[float]
+"""The share of unjudged documents at each rank that a list reaches, from the first on."""
 
 
 def unjudged_shares(rankings: Rankings, cutoff: int) -> Shares:
@@ -20,7 +20,7 @@ def unjudged_shares(rankings: Rankings, cutoff: int) -> Shares:
     >>> from permed_measures.ranking import Ranking
     >>> views = [Ranking([(2, 1)], judged=[1], num_ret=2), Ranking([(1, 0), (2, -1)], judged=[0, -1], num_ret=2)]
     >>> unjudged_shares(Rankings.of(views, None), 3)
-    [0.5, 0.5, None]
+    [0.5, 0.5]
     """
     if rankings.columns is not None:
         returned, _, known, ranks, grades, _ = rankings.columns
@@ -38,8 +38,8 @@ def unjudged_shares(rankings: Rankings, cutoff: int) -> Shares:
         judged = Counter(rank for view in rankings.views for rank, grade in view.hits(cutoff) if grade >= 0)
         ends = Counter(view.num_ret for view in rankings.views if view.judged)
     reached = sum(ends.values())
-    shares: list[float | None] = []
-    for rank in range(1, cutoff + 1):
+    shares: list[float] = []
+    for rank in range(1, min(cutoff, max(ends, default=0)) + 1):
         reached -= ends[rank - 1]
-        shares.append((reached - judged[rank]) / reached if reached else None)
+        shares.append((reached - judged[rank]) / reached)
     return shares

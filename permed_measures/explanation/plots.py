@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from permed_measures.explanation.result import Combination, Explanation
     from permed_measures.explanation.waterfall import Waterfall
 
-_WIDTH, _LABEL, _RIGHT = 1100, 430, 84
-_ROW, _TOP, _AXIS, _LONGEST = 30, 8, 26, 62
+_WIDTH, _LEFT, _RIGHT = 760, 12, 84
+_NAME = 18
+"""The height of a name, which has its own line: names are long, and their ends tell them apart."""
+_ROW, _TOP, _AXIS, _LONGEST = 24 + _NAME, 8, 26, 110
 STYLE = """
-svg text.name { text-anchor: end; }
+svg text.name { text-anchor: start; }
 svg text.value { text-anchor: start; }
 svg .level { fill: var(--run0); }
 svg .link { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3; }
@@ -36,25 +38,25 @@ def waterfall(walk: Waterfall) -> Figure:
         bars.append((kind, step.words.partition(" → ")[2], step.before, step.after, signed(step.change, 6)))
     bars.append(("level", walk.names[1], 0.0, walk.values[1], number(walk.values[1], 6)))
     scale = Scale.around(
-        [0.0, *(value for _, _, *ends, _ in bars for value in ends)], _LABEL, _WIDTH - _RIGHT, floor=0.0
+        [0.0, *(value for _, _, *ends, _ in bars for value in ends)], _LEFT, _WIDTH - _RIGHT, floor=0.0
     )
     bottom = _TOP + _ROW * len(bars)
     parts = axis(scale, _TOP, bottom)
     for row, (kind, name, before, after, shown) in enumerate(bars):
-        y = _TOP + _ROW * row
+        y = _TOP + _ROW * row + _NAME
         left, right = sorted((scale(before), scale(after)))
-        parts.append(row_name(name, _LABEL - 10, y + _ROW / 2, _LONGEST))
+        parts.append(row_name(name, _LEFT, y - _NAME / 2, _LONGEST))
         wide = max(right - left, 1.5)
         parts.append(
-            f'<rect class="{kind}" x="{left:.1f}" y="{y + 5}" width="{wide:.1f}" height="{_ROW - 10}">'
+            f'<rect class="{kind}" x="{left:.1f}" y="{y + 2}" width="{wide:.1f}" height="18">'
             f"<title>{escape(f'{name}: {number(before, 6)} to {number(after, 6)}')}</title></rect>"
         )
-        parts.append(f'<text class="value" x="{right + 6:.1f}" y="{y + _ROW / 2 + 4:.1f}">{shown}</text>')
+        parts.append(f'<text class="value" x="{right + 6:.1f}" y="{y + 15:.1f}">{shown}</text>')
         if row + 1 < len(bars):
             x = scale(after)
-            parts.append(f'<line class="link" x1="{x:.1f}" y1="{y + _ROW - 5}" x2="{x:.1f}" y2="{y + _ROW + 5}"/>')
+            parts.append(f'<line class="link" x1="{x:.1f}" y1="{y + 20}" x2="{x:.1f}" y2="{y + _ROW + 2}"/>')
     label = f"waterfall from {walk.names[0]} to {walk.names[1]}"
-    return Figure(picture(_WIDTH, bottom + _AXIS, parts, label))
+    return Figure(picture(_WIDTH, bottom + _AXIS, parts, label, kind="large"))
 
 
 def dots(explanation: Explanation) -> Figure:
@@ -65,13 +67,16 @@ def dots(explanation: Explanation) -> Figure:
         base = base_of(*convention.about)
         plain = convention._replace(**{axis: getattr(base, axis) for axis in SHARED})
         rows.setdefault(in_words(plain), []).append(combination)
-    scale = Scale.around([c.value for c in explanation.combinations], _LABEL, _WIDTH - _RIGHT, floor=0.0)
+    scale = Scale.around([c.value for c in explanation.combinations], _LEFT, _WIDTH - _RIGHT, floor=0.0)
     bottom = _TOP + _ROW * len(rows)
     parts = axis(scale, _TOP, bottom)
     for row, (name, combinations) in enumerate(rows.items()):
-        y = _TOP + _ROW * row + _ROW / 2
-        parts.append(row_name(name.partition(", ")[2] or name, _LABEL - 10, y, _LONGEST))
-        for combination in sorted(combinations, key=lambda c: bool(c.tools)):
+        y = _TOP + _ROW * row + _NAME + 11
+        parts.append(row_name(name.partition(", ")[2] or name, _LEFT, y - 20, _LONGEST))
+        apart: dict[object, Combination] = {}  # of those at one place that no tool uses, the plainest is drawn
+        for combination in combinations:
+            apart.setdefault((round(scale(combination.value)), combination.used_by), combination)
+        for combination in sorted(apart.values(), key=lambda c: bool(c.tools)):
             kind, size = ("tool", 5) if combination.tools else ("other", 3)
             said = f"{number(combination.value, 6)}: {combination.words}"
             said += f" ({combination.used_by})" if combination.tools else ""
@@ -82,4 +87,6 @@ def dots(explanation: Explanation) -> Figure:
         if explanation.value is not None and row == len(rows) - 1:
             x = scale(min(max(explanation.value, scale.low), scale.high))
             parts.append(f'<line class="zero" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{bottom}"/>')
-    return Figure(picture(_WIDTH, bottom + _AXIS, parts, "every value of the family"))
+    below = "large: what a tool or a paper computes; small: other conventions"
+    below += "" if explanation.value is None else "; the line: the value that was asked for"
+    return Figure(picture(_WIDTH, bottom + _AXIS, parts, "every value of the family", kind="large"), "", below)

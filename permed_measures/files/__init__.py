@@ -4,18 +4,22 @@
 where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip, bzip2, xz or zstd.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from os import PathLike
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.files.rows import SubtopicQrels, refuse_several
-from permed_measures.files.source import Source, shown
 from permed_measures.ranking import order
 from permed_measures.render.words import counted
+
+if TYPE_CHECKING:
+    from permed_measures.files.source import Source
 
 _MODULES = ("parquet", "jsonl", "jsonl_rows", "json_dict", "beir", "tsv", "csv_table", "trec")
 """In the order in which a file's content is tried."""
@@ -35,14 +39,16 @@ _MOST_RANKS = 2**24
 
 def read_qrels(path: str | PathLike[str], format: str | None = None, **said: Any) -> dict[str, dict[str, float]]:  # noqa: A002, ANN401  (the natural word; a Source's)
     """Read judgements from a file, as :func:`permed_measures.read_qrels` says."""
-    source = Source.of(import_module(f"{__name__}.beir").qrels_of(path), form=format, **said)
+    source = import_module(f"{__name__}.source").Source.of(
+        import_module(f"{__name__}.beir").qrels_of(path), form=format, **said
+    )
     qrels: dict[str, dict[str, float]] = format_of(source).read(source, "qrels")
     return qrels
 
 
 def read_run(path: str | PathLike[str], format: str | None = None, **said: Any) -> dict[str, Any]:  # noqa: A002, ANN401  (as above)
     """Read a run from a file, as :func:`permed_measures.read_run` says."""
-    source = Source.of(path, form=format, **said)
+    source = import_module(f"{__name__}.source").Source.of(path, form=format, **said)
     run: dict[str, Any] = format_of(source).read(source, "run")
     return run
 
@@ -72,8 +78,8 @@ def _untold(source: Source, head: bytes) -> InputError:
     lines = enumerate(head.split(b"\n"), 1)
     number, line = next(((number, line) for number, line in lines if formats()["trec"].is_data(line)), (None, b""))
     fields = len(line.split())
-    count = counted(fields, "field")
-    why = f"the format cannot be told from name and content; this line has {count}: {shown(line)}"
+    found = f"{counted(fields, 'field')}: {import_module(f'{__name__}.source').shown(line)}"
+    why = f"the format cannot be told from name and content; this line has {found}"
     if not head.strip():
         why = "the file is empty" if not source.is_pipe else "nothing comes from it, and a pipe is read once"
     elif number is None:

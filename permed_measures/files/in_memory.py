@@ -121,9 +121,8 @@ def grouped(
         group = groups.setdefault(query_id, {})
         if doc_id in group and keep is None:
             raise InputError(f"run, row {number}: query {query_id!r}, document {doc_id!r} occurs before; {KEEP_ONE}")
-        value = (
-            given if keep is None and not smaller else checked_score(given, doc_id, query_id)
-        )  # elsewhere when ranked
+        # elsewhere it is checked when it is ranked
+        value = given if keep is None and not smaller else checked_score(given, doc_id, query_id)
         value = -value if smaller else value
         group[doc_id] = value if keep is None else keep(group.get(doc_id, value), value)
     return groups

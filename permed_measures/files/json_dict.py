@@ -56,7 +56,7 @@ def read(source: Source, what: str) -> dict[str, Any]:
     groups: dict[str, Any] = {}
     for query_id, group in content.items():
         try:
-            groups[as_id(query_id, "query id")] = _group(group, what, source.duplicates)
+            groups[as_id(query_id, "query id")] = _group(group, what, source)
         except ValueError as error:  # noqa: PERF203  (the message names the query)
             raise source.error(f"query {query_id!r}: {error}", _line_of_fault(text, query_id, what)) from None
     return groups
@@ -85,7 +85,7 @@ def _line_of_fault(text: str, query_id: str, what: str) -> int:
     return line_at(text, place)
 
 
-def _group(group: Any, what: str, duplicates: str = "error") -> Any:  # noqa: ANN401  (checked here)
+def _group(group: Any, what: str, source: Source | None = None) -> Any:  # noqa: ANN401  (checked here)
     number = as_grade if what == "qrels" else as_score
     if isinstance(group, dict):
         return {as_id(doc_id, "document id"): number(value, doc_id) for doc_id, value in group.items()}
@@ -93,7 +93,9 @@ def _group(group: Any, what: str, duplicates: str = "error") -> Any:  # noqa: AN
         msg = f"a JSON {kind(group)}, expected an object {{doc_id: number}} or a list of document ids"
         raise ValueError(msg)  # noqa: TRY004  (the caller adds the file to a ValueError)
     doc_ids = [as_id(doc_id, "document id") for doc_id in group]
-    if kept_of(duplicates) is None and len(set(doc_ids)) != len(doc_ids):
+    if source is not None:
+        source.dropped += len(doc_ids) - len(set(doc_ids))
+    if kept_of("error" if source is None else source.duplicates) is None and len(set(doc_ids)) != len(doc_ids):
         msg = f"document {first_repeated(doc_ids)!r} occurs twice in the list; {KEEP_ONE}"
         if set(map(type, group)) <= {int, float, bool} and set(group) <= {0, 1}:
             msg += ". If these are relevance lists, [1, 0, 1] by rank: evaluate_lists() (in the shell eval --lists)"

@@ -1,7 +1,7 @@
 """PerMed's JSON Lines: one query a line, ``relevant_texts`` or ``ranked_results``; list order is the ranking."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -40,14 +40,14 @@ def what_is(source: Source) -> str | None:
 def read(source: Source, what: str) -> dict[str, Any]:
     """Return {query_id: {text_id: grade}} for qrels, {query_id: [text_id, …]} for a run."""
     groups: dict[str, Any] = {}
-    for number, (query_id, group) in json_lines(source, partial(_query, what=what, keep=kept_of(source.duplicates))):
+    for number, (query_id, group) in json_lines(source, partial(_query, what=what, source=source)):
         if query_id in groups:
             raise source.error(f"query {query_id!r} occurs in the file before; a query has one line", number)
         groups[query_id] = group
     return groups
 
 
-def _query(record: Any, what: str, keep: Callable[[Any, Any], Any] | None) -> tuple[str, Any]:  # noqa: ANN401  (checked here)
+def _query(record: Any, what: str, source: Source) -> tuple[str, Any]:  # noqa: ANN401  (checked here)
     keys = _JUDGED if what == "qrels" else _RETURNED
     record = as_object(record, f"a line is an object with {_QUERY!r} and {keys[0]!r}")
     key = next((key for key in keys if key in record), None)
@@ -61,6 +61,8 @@ def _query(record: Any, what: str, keep: Callable[[Any, Any], Any] | None) -> tu
         msg = f"{key!r} holds a JSON {kind(texts)}, not a list"
         raise ValueError(msg)  # noqa: TRY004  (the caller adds file and line to a ValueError)
     text_ids = [as_id(text[_TEXT] if isinstance(text, dict) and _TEXT in text else text, _TEXT) for text in texts]
+    keep = kept_of(source.duplicates)
+    source.dropped += len(text_ids) - len(set(text_ids))
     if keep is None and len(set(text_ids)) != len(text_ids):
         raise ValueError(f"text {first_repeated(text_ids)!r} occurs twice in {key!r}; {KEEP_ONE}")
     if what == "run":

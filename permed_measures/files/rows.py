@@ -159,6 +159,7 @@ class Groups:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        source.dropped = 0
         self._groups: dict[str, dict[str, Any]] = {}
         self._judgements = Judgements(source.duplicates)
         self._keep = kept_of(source.duplicates)
@@ -170,6 +171,7 @@ class Groups:
         if subtopic is None:
             group = self._groups.setdefault(query_id, {})
             is_new = doc_id not in group or self._keep is not None
+            self.source.dropped += doc_id in group
             group[doc_id] = value if self._keep is None else self._keep(group.get(doc_id, value), value)
         else:
             is_new = self._judgements.add(query_id, doc_id, subtopic, value)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Thread
 from typing import IO, Any, NamedTuple
 
 from permed_measures.errors import InputError, require
@@ -74,6 +77,8 @@ class Source(PathLike[str]):
     form: str | None = None
     columns: Sequence[str] | None = None
     duplicates: str = "error"
+    dropped: int = 0
+    """How many rows of a query and document were left out because another counts."""
 
     def __init__(
         self,
@@ -109,8 +114,6 @@ class Source(PathLike[str]):
         """Keep what comes from a pipe: in memory, or on disk where it is much."""
         start = self._kept = pipe.read(_HELD_OF_PIPE)
         if len(start) == _HELD_OF_PIPE:
-            from tempfile import NamedTemporaryFile  # noqa: PLC0415  (for large pipes alone)
-
             self._file = NamedTemporaryFile(prefix="permed-measures-")  # noqa: SIM115  (lives as long as this)
             self._file.write(start)
             copy(pipe, self._file)
@@ -156,8 +159,6 @@ class Source(PathLike[str]):
 
     @contextmanager
     def _unpacked(self, plain: IO[bytes]) -> Iterator[IO[bytes]]:
-        import zlib  # noqa: PLC0415  (for those who read such files)
-
         module = PACKINGS[self.packing or ""].module
         unpacking = require(module, extra="cli").open(plain) if module else io.BufferedReader(_Unzstd(plain), _PIECE)
         broken = getattr(sys.modules.get("lzma"), "LZMAError", EOFError)
@@ -338,8 +339,6 @@ def _zstd_packed(content: bytes) -> bytes:
 @contextmanager
 def _piped(file: IO[bytes], start: bytes) -> Iterator[int]:
     """Give a descriptor from which the rest of a file can be read; its errors are raised at the end."""
-    from threading import Thread  # noqa: PLC0415  (for packed files alone)
-
     failed: list[Exception] = []
     reading, writing = os.pipe()
     with suppress(ImportError, AttributeError, OSError):  # a larger pipe, where there is such a thing, is faster

@@ -58,6 +58,20 @@ def texts_of(source: TextsLike, wanted: Collection[str], what: str) -> dict[str,
     return found
 
 
+def missing_texts(known: Collection[str], wanted: Collection[str], what: str) -> list[str]:
+    """Say how many of the wanted texts the source does not have, and name some; nothing where it has all.
+
+    >>> missing_texts({"a": "…"}, ["a", "b"], "document")
+    ["1 of 2 document texts is missing from the file: 'b'"]
+    """
+    lacking = sorted(text_id for text_id in wanted if text_id not in known)
+    few = ", ".join(map(repr, lacking[:3])) + (", …" if len(lacking) > 3 else "")  # noqa: PLR2004  (to see which they are)
+    said = (
+        f"{len(lacking):,} of {len(wanted):,} {what} texts {'is' if len(lacking) == 1 else 'are'} missing from the file"
+    )
+    return [f"{said}: {few}"] if lacking else []
+
+
 def _held(source: Any, what: str) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401  (checked here)
     if not isinstance(source, Mapping):
         raise InputError(f"texts of {what} ids: {type(source).__name__} is not a shape we know; give {{id: text}}")

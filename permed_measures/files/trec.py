@@ -85,6 +85,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
         return _with_subtopics(source)
     if keep is None and sum(map(len, groups.values())) != count:
         check(source, what)
+    source.dropped = count - sum(map(len, groups.values()))
     groups.notes += notes_on(more)
     return groups
 
@@ -207,9 +208,10 @@ def _columns(source: Source, what: str, first: int, block: bytes) -> _Rows:
     values = _values(fields[_VALUE[what] :: step], what)
     if values is None:
         raise _fault(source, what, first, block)
+    if longer or line_end != _LINE_END:  # what was cut off is text, too
+        _check_utf_8(source, first, block)
     if line_end == _LINE_END:
         return _Rows(fields[::step], fields[2::step], values, fields[1::step], longer)
-    _check_utf_8(source, first, block)
     query_ids, iterations, doc_ids = (b"\n".join(fields[at::step]).decode().split("\n") for at in range(3))
     return _Rows(query_ids, doc_ids, values, iterations, longer)
 

@@ -20,6 +20,7 @@ from permed_measures.tables import stays_in_engine
 if TYPE_CHECKING:
     from permed_measures.comparison import Correction
     from permed_measures.evaluate.groups import Groups
+    from permed_measures.files.rows import Duplicates
     from permed_measures.inputs import QrelsLike, RunLike
     from permed_measures.profiles import Profile, QuerySet
     from permed_measures.ranking import Order
@@ -52,6 +53,9 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     min_relevance: float | None = None,
     queries: QuerySet | None = None,
     order: Order = "float32",
+    duplicates: Duplicates = "error",
+    qrels_columns: Sequence[str] | None = None,
+    run_columns: Sequence[str] | None = None,
     human: QrelsLike | None = None,
     mapping: str | None = None,
     correction: Correction = "holm",
@@ -74,8 +78,8 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
     ``hard_drop`` fails without a test, ``max_drop_since_anchor`` limits what accepted drops add up to, ``confident``
     asks it of intervals, ``undecided`` ('fail', 'warn') sets the exit code, ``allow_skipped`` passes targets without a
     figure; ``mapping`` is that of :func:`corrected`, ``correction`` and ``alpha`` of compare, ``min_relevance``,
-    ``queries`` and ``order`` of evaluate; ``run_name`` is shown; ``test`` and ``seed`` are gone. Returns a Gate; raises
-    InputError, or ParamError for a condition.
+    ``queries``, ``order``, ``duplicates``, ``qrels_columns`` and ``run_columns`` of evaluate; ``run_name`` is shown;
+    ``test`` and ``seed`` are gone. Returns a Gate; raises InputError, or ParamError for a condition.
 
     >>> qrels, run = {"q": {"a": 1}}, {"q": ["b", "a"]}
     >>> result = gate(qrels, run, ["RR>=0.5", "P@1>0.2", "p95_ms<=500"], serving={"p95_ms": 310})
@@ -87,11 +91,14 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
             raise ParamError(f"gate() has no {name}= any more: {REMOVED[name]}; leave it out")
     rules = Rules(max_drop, hard_drop, max_drop_since_anchor, confident, undecided, alpha)
     _check_margins(rules, has_baseline=baseline is not None)
+    from permed_measures.comparison.systems import Said  # noqa: PLC0415  (the plugin of pytest is light)
     from permed_measures.gating.given import Input  # noqa: PLC0415  (the plugin of pytest is light)
     from permed_measures.gating.verdicts import Job  # noqa: PLC0415  (as above)
 
-    given = Input(qrels, run, baseline, run_name, min_relevance, queries, order, profile, human, mapping)
-    given = replace(given, table_options=table_options or {})
+    rows = Said(duplicates, qrels_columns, run_columns)
+    read = (rows.of(qrels, "qrels"), rows.of(run), rows.of(baseline))
+    given = Input(*read, run_name, min_relevance, queries, order, profile, human, mapping)
+    given = replace(given, table_options={**rows.options, **(table_options or {})})
     if human is not None and stays_in_engine(qrels):
         msg = "human: means are corrected in memory, and the qrels are a table of an engine; give files or frames"
         raise ParamError(msg)

@@ -139,9 +139,8 @@ def power(found: Evaluated, rules: Rules, cluster: Groups | None) -> Power:
         units = None if cluster is None else clusters(list(after), cluster)
         old = {} if found.baseline is None else found.baseline.values.columns[measure]
         by_query = differences(old, after)
-        assumed = not any(
-            by_query.values()
-        )  # without a baseline, or with this very run, nothing is known of the spread
+        # without a baseline, or with this very run, nothing is known of the spread
+        assumed = not any(by_query.values())
         if assumed:
             unit_of = units or str  # the queries of a cluster go together
             turns = {unit: place % 2 for place, unit in enumerate(sorted({unit_of(query) for query in after}))}

@@ -8,12 +8,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from permed_measures.gating.result import Gate
+from permed_measures.errors import ParamError
+from permed_measures.files.output import write_whole
+from permed_measures.gating import Gate, gate
+from permed_measures.inputs import as_qrels
+from permed_measures.render.document import Table, of_table
+from permed_measures.render.records import as_json
+from permed_measures.render.result import written
 
 _GATES = pytest.StashKey[list[dict[str, Any]]]()
 _MARKER = (
@@ -49,8 +54,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "query_id" not in metafunc.fixturenames or "qrels" not in marker.kwargs:
         msg = f"{metafunc.definition.nodeid}: by_query needs qrels= in the marker, and a parameter query_id of the test"
         raise pytest.UsageError(msg)
-    from permed_measures.inputs import as_qrels  # noqa: PLC0415  (light at import)
-
     metafunc.parametrize("query_id", list(as_qrels(_found(marker.kwargs["qrels"], metafunc.definition))))
 
 
@@ -89,9 +92,7 @@ class RankingGate:
         return result
 
     def _checked(self, known: dict[str, Any], conditions: list[str]) -> Gate:
-        from permed_measures.errors import ParamError  # noqa: PLC0415  (light at import)
-        from permed_measures.gating import gate  # noqa: PLC0415  (as above)
-        from permed_measures.gating.settings import arguments, find, load  # noqa: PLC0415  (as above)
+        from permed_measures.gating.settings import arguments, find, load  # noqa: PLC0415  (light at import)
 
         by_query, config = known.pop("by_query", False), known.pop("config", None)
         if config is None and "qrels" not in known:
@@ -110,8 +111,6 @@ class RankingGate:
         return gate(**arguments(settings))
 
     def _one_query(self, qrels: Any) -> Any:  # noqa: ANN401  (what gate() takes)
-        from permed_measures.inputs import as_qrels  # noqa: PLC0415  (light at import)
-
         query_id = self._node.callspec.params["query_id"]
         return {query_id: as_qrels(qrels)[query_id]}
 
@@ -147,11 +146,6 @@ class _Report:
 
     def pytest_sessionfinish(self) -> None:
         """Write the report."""
-        from permed_measures.files.output import write_whole  # noqa: PLC0415  (light at import)
-        from permed_measures.render.document import Table, of_table  # noqa: PLC0415  (as above)
-        from permed_measures.render.records import as_json  # noqa: PLC0415  (as above)
-        from permed_measures.render.result import written  # noqa: PLC0415  (as above)
-
         gates = sorted(self._gates, key=lambda gate: gate["test"])
         form = {".md": "markdown", ".html": "html", ".csv": "csv", ".tex": "latex", ".txt": "text"}.get(
             self._path.suffix

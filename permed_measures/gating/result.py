@@ -6,15 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from permed_measures.gating.checks import Check, Verdict
-from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.html import figures
 from permed_measures.render.layout import Layout
+from permed_measures.render.plots import Dot, dots
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, Result
 from permed_measures.render.words import NONE, counted, number, p_value, signed
 
 SCHEMA = 1
-"""Of the JSON; docs/gate-schema.json describes it. Raised when a field goes or changes its meaning."""
+"""Of the JSON; docs/schemas/gate.json describes it. Raised when a field goes or changes its meaning."""
 _SIGNS: dict[Verdict, str] = {"holds": "holds", "fails": "FAILS", "undecided": "UNDECIDED", "skipped": "skipped"}
+_DRAWN = 40
+"""Checks in a plot."""
 _RECORD = (
     *("verdict", "what", "kind", "segment", "value", "baseline", "drop", "low", "high", "bound", "p", "p_adjusted"),
     *("p_no_drop", "n", "units", "smallest_margin", "queries_needed", "exit_code", "why"),
@@ -73,7 +77,7 @@ class Gate(Result):
         return f"{self.run}: {counted(total, 'check')}, {said} (exit code {self.exit_code})"
 
     def record(self) -> dict[str, Any]:
-        """Return all of it for JSON; docs/gate-schema.json describes every field."""
+        """Return all of it for JSON; docs/schemas/gate.json describes every field."""
         changed = {
             name: {
                 "better": sum(after > before for before, after in pairs.values()),
@@ -148,14 +152,42 @@ class Gate(Result):
         ]
         return Document("", "", [Section("", blocks)])
 
+    def page(self) -> Document:
+        """Return the verdict, the checks, and plots of drops and values with what is allowed."""
+        section = self.document().sections[0]
+        drawn = [
+            *self._plot("drop", "Drops with their intervals", "dashed: the largest drop that is allowed", changes=True),
+            *self._plot("value", "Values with their intervals", "dashed: the value that is asked for"),
+        ]
+        blocks = [*([figures(drawn)] if drawn else []), *section.blocks[:-1]]
+        return Document(f"{self.run}: {_SIGNS[self.verdict]}", self.summary, [Section("", blocks)])
+
+    def _plot(self, kind: str, title: str, said: str, *, changes: bool = False) -> list[Figure]:
+        """Draw the checks of a kind that have an interval, those that fail first where they are many."""
+        found = [check for check in self.checks if check.kind.startswith(kind) and check.interval]
+        shown = sorted(found, key=lambda check: check.verdict != "fails")[:_DRAWN]
+        rows = [
+            Dot(
+                _short(check),
+                check.drop if changes else check.value,
+                check.interval,
+                check.condition.bound,
+                check.verdict,
+            )
+            for check in shown
+        ]
+        more = f"; {len(shown)} of {len(found)} are drawn" if len(shown) < len(found) else ""
+        return [Figure(dots(rows, title, changes=changes), title, said + more)] if rows else []
+
+
+def _short(check: Check) -> str:
+    return check.condition.name if check.segment is None else f"{check.condition.name} [{check.segment}]"
+
 
 def _cell(value: float | None) -> Cell:
     return Cell(value, NONE if value is None else number(round(value, 4) + 0.0))  # not -0.0000
 
 
 def _interval(check: Check) -> Cell:
-    if check.interval is None:
-        return Cell(None)
-    low, high = check.interval
-    write = signed if check.drop is not None else number
-    return Cell(f"{low} to {high}", f"{write(low)} to {write(high)}")
+    shown = None if check.interval is None else " to ".join(map(str, check.interval))
+    return Cell(shown, ends=check.interval, sign=check.drop is not None)

@@ -16,16 +16,7 @@ from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
 from permed_measures.evaluate.groups import Groups, grouped
 from permed_measures.evaluate.spans import span_of
 from permed_measures.gating.baselines import depth_of
-from permed_measures.gating.checks import (
-    Check,
-    Compared,
-    Rules,
-    Values,
-    anchor_check,
-    decide_drops,
-    differences,
-    value_check,
-)
+from permed_measures.gating.checks import Check, Compared, Rules, anchor_check, decide_drops, differences, value_check
 from permed_measures.gating.conditions import Asked, Condition, figure
 from permed_measures.gating.given import Evaluated, Input, runs_of
 from permed_measures.gating.result import Gate
@@ -232,7 +223,9 @@ class Job:
         return compared
 
 
-def _parts(column: Values, groups: Mapping[str, Sequence[str]]) -> list[tuple[str | None, Values]]:
+def _parts(
+    column: Mapping[str, float], groups: Mapping[str, Sequence[str]]
+) -> list[tuple[str | None, Mapping[str, float]]]:
     """Return the values of all queries, and those of every group that has some."""
     parts = ((name, {q: column[q] for q in inside if q in column}) for name, inside in groups.items())
     return [(None, column), *((name, part) for name, part in parts if part)]

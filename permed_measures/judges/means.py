@@ -12,7 +12,7 @@ from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, is_mean
 from permed_measures.evaluate.clusters import clusters
 from permed_measures.evaluate.groups import Groups
-from permed_measures.evaluate.spans import span_of
+from permed_measures.evaluate.spans import is_share, span_of
 from permed_measures.inference import DIFFERENCE, Estimate, Span, Units, difference_estimate, mean_estimate, units
 from permed_measures.inference.student import t_quantile, t_tail
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
@@ -23,7 +23,7 @@ from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.result import Result
-from permed_measures.render.words import number
+from permed_measures.render.words import in_words, number
 from permed_measures.render.words import queries as counted
 
 FEWEST = 15
@@ -48,7 +48,12 @@ class Bounds:
         return math.inf if self.low is None or self.high is None else self.high - self.low
 
     def __str__(self) -> str:
-        return f"{number(self.value)} [{number(self.low)}, {number(self.high)}]"
+        return self.said()
+
+    def said(self, *, share: bool = False) -> str:
+        """Write the mean and its interval; a ``share`` can be in percent."""
+        value, low, high = (in_words(x, share=share) for x in (self.value, self.low, self.high))
+        return f"{value} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,8 @@ class Corrected(Result):
         rows: list[list[Value]] = []
         for measure, mean in self.means.items():
             three = ((mean.judge, False), (mean.people, bool(mean.why)), (mean.corrected, not mean.why))
-            cells = [Cell(bounds.value, str(bounds), best=best) for bounds, best in three]
+            share = is_share(measure)
+            cells = [Cell(bounds.value, bounds.said(share=share), best=best, share=share) for bounds, best in three]
             cells.append(Cell(mean.correlation, number(mean.correlation, 2)))
             quoted = f"people: {mean.why}" if mean.why else f"corrected: {mean.gain:.0%} narrower than people alone"
             rows.append([self.labels[measure], *cells, quoted])

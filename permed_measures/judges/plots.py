@@ -64,4 +64,4 @@ def interval_plot(rows: Sequence[tuple[str, Sequence[Ends]]]) -> Figure:
         for name, three in rows
         for said, e in zip(who, three, strict=True)
     ]
-    return Figure(plots.dots(dots, "the three estimates of each mean with their intervals", width=760, cycle=len(who)))
+    return Figure(plots.dots(dots, "the three estimates of each mean with their intervals", cycle=len(who)))

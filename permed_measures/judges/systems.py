@@ -79,36 +79,22 @@ class SystemOrders:
 
     def blocks(self) -> list[Block]:
         """Return a table of the orders, and the pairs on which two judges differ."""
-        heads = [
-            "judge",
-            "measure",
-            "queries",
-            "tau",
-            "tau_AP",
-            "pairs",
-            "same",
-            "opposite",
-            "only people",
-            "only judge",
-        ]
+        heads = ["judge", "measure", "queries", "tau", "tau_AP", "pairs"]
+        heads += ["same", "opposite", "only people", "only judge"]
         rows: list[list[Value]] = []
         apart: list[str] = []
         for (judge, measure), order in self.orders.items():
             said = [pair.verdict for pair in order.pairs]
-            kinds = (
-                ("same", "neither shows one"),
-                ("opposite",),
-                ("only people show one",),
-                ("only the judge shows one",),
-            )
-            counts = [sum(verdict in kind for verdict in said) for kind in kinds]
+            unlike = ("opposite", "only people show one", "only the judge shows one")
+            same = [verdict for verdict in said if verdict not in unlike]
+            counts = [len(same), *map(said.count, unlike)]
             taus = [Cell(tau, number(tau, 3)) for tau in (order.tau, order.tau_ap)]
             rows.append([judge, str(measure), self.num_queries[judge], *taus, len(said), *counts])
             apart += [
                 f"{measure}, {pair.first} minus {pair.second}: people {signed(pair.by_people)}, {judge} "
                 f"{signed(pair.by_judge)}: {pair.verdict}"
                 for pair in order.pairs
-                if pair.verdict not in ("same", "neither shows one")
+                if pair.verdict in unlike
             ]
         return [Table(heads, rows, left=2), Lines(apart)]
 

@@ -15,19 +15,8 @@ import ir_measures
 from ir_measures import Measure
 
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.measures.base import (
-    CUTOFF,
-    DEFINED,
-    NOT_GIVEN,
-    REL,
-    STANDARD,
-    HostName,
-    Param,
-    RankingMeasure,
-    StandardMeasure,
-    declared,
-    define,
-)
+from permed_measures.measures.base import DEFINED, STANDARD, RankingMeasure, StandardMeasure, declared, define
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, NOT_GIVEN, REL, HostName, Param, condensed
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -131,6 +120,10 @@ def _parse_word(word: str) -> list[Measure]:
     spelled = _spelled(name, at)
     if spelled is not None:
         return _parse_word(f"{spelled[0]}{given or ''}{'' if spelled[1] is None else '@' + spelled[1]}")
+    if name.casefold() in ("acc", "top_k_accuracy"):
+        meant = "Success" if at is None else f"Success@{at}"
+        msg = f"{word!r} is {meant} here, if it says whether the top k has a relevant document; Accuracy is another"
+        raise ParamError(f"{msg} measure, of ir_measures: pairs in the right order")
     near = did_you_mean(name, known_names(), "All that are known: permed-measures measures.")
     raise ParamError(_not_computed(name) or f"unknown measure {word!r}.{near}")
 
@@ -232,7 +225,8 @@ def _other_parameters(word: str) -> str:
     known = host_names().get(re.split(r"[._](?=[\d.,=-]+$)", word)[0])
     if known is None:
         return ""
-    name, params = known[0].NAME, ", ".join(f"{param}=…" for param in known[0].SUPPORTED_PARAMS)
+    own_params = [param for param in known[0].SUPPORTED_PARAMS if param != "judged_only"]
+    name, params = known[0].NAME, ", ".join(f"{param}=…" for param in own_params)
     advice = f"these parameters are not read here; write {name}({params})" if params else f"{name} takes no parameters"
     return f"{word!r}: {advice}"
 
@@ -294,6 +288,8 @@ def checked(measure: Measure) -> Measure:
         return _with_all_needed(measure)
     for name, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS.get(name)
+        if name == "judged_only" and info is None:
+            return checked(_judged_only(measure))
         if info is None:
             raise ParamError(f"{measure.NAME} has no parameter {name!r}.{did_you_mean(name, measure.SUPPORTED_PARAMS)}")
         if name in _EVERYWHERE:
@@ -305,7 +301,17 @@ def checked(measure: Measure) -> Measure:
     return _with_all_needed(measure)
 
 
-_EVERYWHERE = {"cutoff": CUTOFF, "rel": REL}
+def _judged_only(measure: Measure) -> Measure:
+    """Return a measure of ir_measures' with ``judged_only``, which we compute; ParamError where it means nothing."""
+    known = DEFINED.get(measure.NAME, STANDARD.get(measure.NAME))
+    why = _JUDGED if measure.NAME == "Judged" else "" if known is None else known.NOT_CONDENSED
+    if why:
+        raise ParamError(f"{measure.NAME} has no parameter 'judged_only'. {why}")
+    return condensed(type(measure))(**measure.params)
+
+
+_JUDGED = "Without unjudged documents it is 1 for every list"
+_EVERYWHERE = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
 """Parameters that mean the same in every measure, also in those that ir_measures has computed elsewhere."""
 
 

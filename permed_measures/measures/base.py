@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -26,6 +25,7 @@ from permed_measures.measures.declarations import (
     Reading,
     digits,
     on_judged,
+    taken_by,
 )
 from permed_measures.ranking import Grades, Ranking
 
@@ -109,6 +109,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
     RANX_NAME: ClassVar[str] = ""
     """What ranx itself calls the measure; what trec_eval calls it is what pytrec_eval is asked for."""
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
+    NOT_CONDENSED: ClassVar[str] = ""
+    """Why ``judged_only``, which every other measure has, cannot be asked of this one."""
     LOOKS_PAST_CUTOFF: ClassVar[bool] = False
     HOST_MEASURE: ClassVar[Measure | None] = None
     """ir_measures' own measure of this name, where we compute a measure that it already has."""
@@ -144,7 +146,8 @@ class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
         """Return the given parameters in declared order and canonical form; None means not given."""
         for name in params:
             if name not in cls.SUPPORTED_PARAMS:
-                raise ParamError(f"{cls.NAME} has no parameter {name!r}.{did_you_mean(name, cls.SUPPORTED_PARAMS)}")
+                why = f" {cls.NOT_CONDENSED}" if name == "judged_only" else did_you_mean(name, cls.SUPPORTED_PARAMS)
+                raise ParamError(f"{cls.NAME} has no parameter {name!r}.{why}")
         checked = {}
         for name, param in cls.SUPPORTED_PARAMS.items():
             value = params.get(name, NOT_GIVEN)
@@ -291,16 +294,18 @@ def define(cls: type[MeasureT]) -> MeasureT:
     >>> define(type(GWAP)) == GWAP
     True
     """
+    if not cls.NOT_CONDENSED and "judged_only" not in cls.SUPPORTED_PARAMS:
+        cls.SUPPORTED_PARAMS = {**cls.SUPPORTED_PARAMS, "judged_only": JUDGED_ONLY}
+        cls.EXAMPLES = (*cls.EXAMPLES, {**cls.EXAMPLES[0], "judged_only": True})
     declared = set(cls.SUPPORTED_PARAMS)
     for role in ("kernel", "expression", "exact"):
         function = getattr(cls, role, None)
         if function is None:
             continue
-        parameters = list(inspect.signature(function).parameters.values())
-        keywords = {p.name for p in parameters[1:] if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
-        if keywords | {"judged_only"} == declared and len(parameters) == len(declared):
+        number, keywords = taken_by(function)
+        if keywords | {"judged_only"} == declared and number == len(declared):
             setattr(cls, role, staticmethod(on_judged(function)))
-        elif keywords != declared or len(parameters) != len(declared) + 1:
+        elif keywords != declared or number != len(declared) + 1:
             takes = f"the {role} takes {sorted(keywords)} without defaults"
             raise TypeError(f"{cls.__name__}: {takes}, the class declares {sorted(declared)}")
     if not (cls.__doc__ or "").strip() or ">>>" not in (cls.__doc__ or ""):
@@ -327,7 +332,7 @@ def same_class(one: type, other: type) -> bool:
 def _check_names(cls: type[RankingMeasure]) -> None:
     names = [cls.NAME, *cls.ALIASES]
     hosts = {name: host for host in cls.HOST_NAMES for name in (host.name, host.name + host.cut)}
-    taken = _taken_names(cls)
+    taken = _taken_names(cls, {name.casefold() for name in (*names, *hosts)})
     for name in names:
         if name in taken:
             _refuse_name(cls, name, _owner(name, taken[name]))
@@ -347,18 +352,20 @@ def _check_names(cls: type[RankingMeasure]) -> None:
         _refuse_name(cls, again, "the class has it twice")
 
 
-def _taken_names(cls: type[RankingMeasure]) -> dict[str, Measure | None]:
-    """Return the names that a class may not have, each with the measure that it stands for; None is trec_eval's."""
+def _taken_names(cls: type[RankingMeasure], wanted: set[str]) -> dict[str, Measure | None]:
+    """Return which of the wanted names others have, each with the measure that it stands for; None is trec_eval's."""
     taken: dict[str, Measure | None] = {}
     if not cls.__module__.startswith(f"{__package__}."):  # this package has measures of trec_eval's under its names
         taken = dict.fromkeys(_trec_eval_names())
     for name, known in registry.items():
-        if not same_class(type(known), cls) and type(known) is not type(cls.HOST_MEASURE):
+        theirs = not same_class(type(known), cls) and type(known) is not type(cls.HOST_MEASURE)
+        if theirs and name.casefold() in wanted:
             taken[name] = known
     for known in DEFINED.values():
-        if not same_class(type(known), cls):
-            hosts = [name for host in known.HOST_NAMES for name in (host.name, host.name + host.cut)]
-            taken |= dict.fromkeys([known.NAME, *known.ALIASES, *hosts], known)
+        hosts = [name for host in known.HOST_NAMES for name in (host.name, host.name + host.cut)]
+        found = [name for name in (known.NAME, *known.ALIASES, *hosts) if name.casefold() in wanted]
+        if found and not same_class(type(known), cls):
+            taken |= dict.fromkeys(found, known)
     return taken
 
 

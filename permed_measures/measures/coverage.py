@@ -1,7 +1,7 @@
 """Coverage: the share of queries that are served at all."""
 
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
-from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, HostName, Reading
+from permed_measures.measures.declarations import CUTOFF, REL, HostName, Reading
 from permed_measures.ranking import Ranking
 
 
@@ -37,11 +37,11 @@ class _Coverage(RankingMeasure):
     NAME = "Coverage"
     PRETTY_NAME = "Coverage at k"
     HOST_NAMES = (HostName("coverage", "Coverage", cut=""),)
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(coverage)
     expression = staticmethod(coverage_expression)
     READS = Reading("hit")
-    EXAMPLES = ({}, {"rel": 2}, {"judged_only": True}, {"rel": 2.5})
+    EXAMPLES = ({}, {"rel": 2}, {"rel": 2.5})
 
 
 Coverage = define(_Coverage)

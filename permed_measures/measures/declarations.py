@@ -6,12 +6,12 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import CO_VARARGS, CO_VARKEYWORDS, signature
 from math import inf
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FunctionType, MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ir_measures import ParamInfo
+from ir_measures import Measure, ParamInfo
 
 from permed_measures.errors import ParamError
 from permed_measures.numbers import canonical, within_floats
@@ -226,10 +226,46 @@ def on_judged(function: Callable[..., Any]) -> Callable[..., Any]:
     def asked(ranking: Any, *, judged_only: bool, **params: Any) -> Any:  # noqa: ANN401  (a Ranking, or a table)
         return function(ranking.judged_only() if judged_only else ranking, **params)
 
-    known = signature(function)
-    flag = Parameter("judged_only", Parameter.KEYWORD_ONLY)
-    asked.__signature__ = known.replace(parameters=[*known.parameters.values(), flag])  # type: ignore[attr-defined]  # as inspect reads it: a class may be defined again
+    number, keywords = taken_by(function)
+    asked.TAKEN = number + 1, {*keywords, "judged_only"}  # type: ignore[attr-defined]  # a class may be defined again
     return asked
+
+
+def condensed(cls: type[Measure]) -> type[Measure]:
+    """Return a class of ir_measures' with ``judged_only``: evaluate() has it of every measure, its programs do not.
+
+    >>> import ir_measures
+    >>> condensed(type(ir_measures.RBP))(judged_only=True, cutoff=5)
+    RBP(judged_only=True)@5
+    """
+
+    def validate_params(self: Measure) -> None:
+        msg = f"{self}: ir_measures' own programs keep unjudged documents; permed_measures.evaluate() computes it"
+        raise ParamError(msg)
+
+    def remade(self: Measure) -> tuple[Any, ...]:
+        return _condensed, (cls, self.params)
+
+    params = {**cls.SUPPORTED_PARAMS, "judged_only": JUDGED_ONLY}
+    made = {"SUPPORTED_PARAMS": params, "CONDENSES": cls, "validate_params": validate_params, "__reduce__": remade}
+    return type(cls.NAME, (cls,), {**made, "__doc__": cls.__doc__})
+
+
+def _condensed(cls: type[Measure], params: dict[str, Any]) -> Measure:
+    return condensed(cls)(**params)
+
+
+def taken_by(function: Any) -> tuple[int, set[str]]:  # noqa: ANN401  (whatever is declared)
+    """Return how many parameters a function takes, and those by name alone that have no default, after the first."""
+    if hasattr(function, "TAKEN"):
+        return cast("tuple[int, set[str]]", function.TAKEN)
+    if isinstance(function, FunctionType) and not hasattr(function, "__wrapped__"):  # inspect takes long
+        code, defaults = function.__code__, function.__kwdefaults__ or {}
+        plain, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+        others = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+        return named + others, {name for name in code.co_varnames[plain:named] if name not in defaults}
+    parameters = list(signature(function).parameters.values())
+    return len(parameters), {p.name for p in parameters[1:] if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
 
 
 def digits(number: float) -> str:

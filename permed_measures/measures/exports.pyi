@@ -9,6 +9,7 @@ class _BinG(RankingMeasure):
         self,
         *,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _BinG: ...
     def __matmul__(self, at: float) -> _BinG: ...
 
@@ -32,6 +33,7 @@ class _ElevenPointAP(RankingMeasure):
         *,
         rel: float | None = None,
         rounding: Literal['up', 'nearest'] | None = None,
+        judged_only: bool | None = None,
     ) -> _ElevenPointAP: ...
     def __matmul__(self, at: float) -> _ElevenPointAP: ...
 
@@ -40,6 +42,8 @@ ElevenPointAP: _ElevenPointAP
 class _G(RankingMeasure):
     def __call__(
         self,
+        *,
+        judged_only: bool | None = None,
     ) -> _G: ...
     def __matmul__(self, at: float) -> _G: ...
 
@@ -50,6 +54,7 @@ class _GMAP(RankingMeasure):
         self,
         *,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _GMAP: ...
     def __matmul__(self, at: float) -> _GMAP: ...
 
@@ -60,6 +65,7 @@ class _GMBpref(RankingMeasure):
         self,
         *,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _GMBpref: ...
     def __matmul__(self, at: float) -> _GMBpref: ...
 
@@ -134,6 +140,7 @@ class _NumNonRelJudgedRet(RankingMeasure):
         self,
         *,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _NumNonRelJudgedRet: ...
     def __matmul__(self, at: float) -> _NumNonRelJudgedRet: ...
 
@@ -166,6 +173,7 @@ class _RnDCG(RankingMeasure):
         self,
         *,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _RnDCG: ...
     def __matmul__(self, at: float) -> _RnDCG: ...
 
@@ -177,6 +185,7 @@ class _RprecMult(RankingMeasure):
         *,
         multiple: float | None = None,
         rel: float | None = None,
+        judged_only: bool | None = None,
     ) -> _RprecMult: ...
     def __matmul__(self, at: float) -> _RprecMult: ...
 
@@ -200,6 +209,7 @@ class _Utility(RankingMeasure):
         rel_ret: float | None = None,
         nonrel_ret: float | None = None,
         rel_missed: float | None = None,
+        judged_only: bool | None = None,
     ) -> _Utility: ...
     def __matmul__(self, at: float) -> _Utility: ...
 
@@ -208,6 +218,8 @@ Utility: _Utility
 class _nDCGRel(RankingMeasure):
     def __call__(
         self,
+        *,
+        judged_only: bool | None = None,
     ) -> _nDCGRel: ...
     def __matmul__(self, at: float) -> _nDCGRel: ...
 

@@ -1,7 +1,7 @@
 """Average precision within the list: how well the relevant documents that were returned are placed."""
 
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
-from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, REL, HostName, Reading
+from permed_measures.measures.declarations import CUTOFF, REL, HostName, Reading
 from permed_measures.ranking import Ranking
 
 
@@ -46,11 +46,11 @@ class _ListAP(RankingMeasure):
     PRETTY_NAME = "Average Precision within the List"
     ALIASES = ("ListMAP",)
     HOST_NAMES = (HostName("list_map", "List-MAP"),)
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "rel": REL}
     kernel = staticmethod(list_ap)
     expression = staticmethod(list_ap_expression)
     READS = Reading("map", {"weights": None, "denominator": "retrieved"})
-    EXAMPLES = ({}, {"rel": 2}, {"judged_only": True})
+    EXAMPLES = ({}, {"rel": 2})
     raising_helps = False  # a document that enters the top k at its end lowers the average
 
 

@@ -1,7 +1,7 @@
 """nDCG within the list: how near the order of the returned documents is to their own best order."""
 
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
-from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, HostName, Reading
+from permed_measures.measures.declarations import CUTOFF, HostName, Reading
 from permed_measures.measures.ndcg import DCG, dcg_ratio, gain_read, gain_written
 from permed_measures.ranking import Ranking
 
@@ -44,11 +44,11 @@ class _ListNDCG(RankingMeasure):
     PRETTY_NAME = "Normalised Discounted Cumulative Gain within the List"
     HOST_NAMES = (HostName("list_ndcg", "List-NDCG"), HostName("list_ndcg_exp", "List-NDCG-exp", {"dcg": "exp-log2"}))
     LOOKS_PAST_CUTOFF = True
-    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "dcg": DCG, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF, "dcg": DCG}
     kernel = staticmethod(list_ndcg)
     expression = staticmethod(list_ndcg_expression)
     READS = Reading("ndcg", {"ideal": "returned", "discount": "log2"}, gain_read, gain_written)
-    EXAMPLES = ({}, {"dcg": "exp-log2"}, {"judged_only": True})
+    EXAMPLES = ({}, {"dcg": "exp-log2"})
 
 
 ListNDCG = define(_ListNDCG)

@@ -17,6 +17,7 @@ class _NumQ(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.NumQ
+    NOT_CONDENSED = "It counts queries, whatever is in the lists"
     RANGE = COUNT
     call = staticmethod(lambda: Call("num_q", zero_without_hits=False))
 

@@ -19,6 +19,7 @@ class _NumRel(StandardMeasure):
     """
 
     HOST_MEASURE = ir_measures.NumRel
+    NOT_CONDENSED = "It counts the judgements, whatever is in the lists"
     RANGE = COUNT
     call = staticmethod(lambda **_: Call("num_rel", threshold=True, zero_without_hits=False))
 

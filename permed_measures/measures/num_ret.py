@@ -23,7 +23,7 @@ class _NumRet(StandardMeasure):
     RANGE = COUNT
 
     @staticmethod
-    def call(*, rel: float | None) -> Call:
+    def call(*, rel: float | None, **_: object) -> Call:
         return Call("num_ret" if rel is None else "num_rel_ret", counts_returned=True, zero_without_hits=False)
 
 

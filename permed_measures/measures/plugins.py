@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def load() -> None:
     importlib.metadata takes longer to import than most runs take to evaluate, so installed packages are looked at
     first.
     """
-    if not any(map(_may_have_one, map(Path, sys.path))):
+    if not any(map(_may_have_one, sys.path)):
         return
     from importlib.metadata import entry_points  # noqa: PLC0415  (only where there is one)
 
@@ -37,12 +37,21 @@ def _load(found: EntryPoint) -> None:
         warnings.warn(msg, RuntimeWarning, stacklevel=3)
 
 
-def _may_have_one(folder: Path) -> bool:
+def _may_have_one(folder: str) -> bool:
     """Whether a place that Python imports from may have an entry point of the group; an archive always may."""
-    if not folder.is_dir():
-        return folder.exists()
-    group = f"[{GROUP}]".encode()
+    folder = folder or os.curdir
+    if not os.path.isdir(folder):  # noqa: PTH112  (pathlib takes long to import)
+        return os.path.exists(folder)  # noqa: PTH110  (as above)
     try:
-        return any(group in path.read_bytes() for path in folder.glob("*.*-info/entry_points.txt"))
+        packages = [name for name in os.listdir(folder) if name.endswith("-info") and "." in name[:-5]]  # noqa: PTH208  (as above)
+        return any(_names_group(os.path.join(folder, name, "entry_points.txt")) for name in packages)  # noqa: PTH118  (as above)
     except OSError:
         return True
+
+
+def _names_group(path: str) -> bool:
+    try:
+        with open(path, "rb") as lines:  # noqa: PTH123  (as above)
+            return f"[{GROUP}]".encode() in lines.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return False

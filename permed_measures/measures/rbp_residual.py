@@ -32,6 +32,7 @@ class _RBPResidual(RankingMeasure):
     PRETTY_NAME = "Residual of Rank-Biased Precision"
     HOST_NAMES = (HostName("rbp_resid", "RBP residual", {"p": 0.9}, cut="", at="p", in_ranx=False),)
     SUPPORTED_PARAMS = {"p": PERSISTENCE}
+    NOT_CONDENSED = "Without unjudged documents it is 0 for every list"
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(rbp_residual)

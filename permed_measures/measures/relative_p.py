@@ -1,7 +1,7 @@
 """Relative precision: precision at k as a share of the best that k documents allow."""
 
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
-from permed_measures.measures.declarations import JUDGED_ONLY, NEEDED_CUTOFF, REL, HostName
+from permed_measures.measures.declarations import NEEDED_CUTOFF, REL, HostName
 from permed_measures.ranking import Ranking
 
 
@@ -39,10 +39,10 @@ class _RelativeP(RankingMeasure):
     HOST_NAMES = (
         HostName("relative_P", "Relative P", cut="", numbers=(5, 10, 15, 20, 30, 100, 200, 500, 1000), in_ranx=False),
     )
-    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
+    SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF, "rel": REL}
     kernel = staticmethod(relative_p)
     expression = staticmethod(relative_p_expression)
-    EXAMPLES = ({}, {"rel": 2}, {"judged_only": True})
+    EXAMPLES = ({}, {"rel": 2})
 
 
 RelativeP = define(_RelativeP)

@@ -22,7 +22,7 @@ class _Success(StandardMeasure):
 
     HOST_MEASURE = ir_measures.Success
     RANX_NAME = "hit_rate"
-    SPELLINGS = ("hit", "hits", "hit_ratio")
+    SPELLINGS = ("hit", "hits", "hit_ratio", "hr")
     READS = Reading("hit")
     call = staticmethod(lambda *, cutoff, **_: Call(f"success_{cutoff}", depth=cutoff, needs_missed=False))
 

@@ -31,6 +31,7 @@ class _Unjudged(RankingMeasure):
     PRETTY_NAME = "Unjudged at k"
     HOST_NAMES = (HostName("unj", "Unjudged", cut="", numbers=(5, 10, 20), in_ranx=False),)
     SUPPORTED_PARAMS = {"cutoff": NEEDED_CUTOFF}
+    NOT_CONDENSED = "Without unjudged documents it is 0 for every list"
     ZERO_WITHOUT = "returned"
     COUNTS_RETURNED = True
     kernel = staticmethod(unjudged)

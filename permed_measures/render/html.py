@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import sys
-from base64 import b64encode
 from collections.abc import Iterable
-from hashlib import sha256
+from dataclasses import replace
+from functools import partial
 from html import escape
-from importlib.resources import files
 
 from permed_measures.render.document import Block, Cell, Document, Figure, Html, Lines, Section, Table
 
+_NOTEBOOK = 80_000
+"""Bytes of what a notebook keeps of a result, its style not counted."""
+_ROOMS = (
+    *((rows, _NOTEBOOK, True) for rows in (200, 40, 10)),
+    *((rows, plot, False) for rows, plot in ((10, _NOTEBOOK), (10, _NOTEBOOK // 2), (5, _NOTEBOOK // 8))),
+)
+"""Rows of a table, characters of a plot, and whether folded tables are there: the first of these that has room."""
+_SHORT, _LONG = 12, 60
 _MARK = '<span class="mark">*</span>'
 
 
 def _table(table: Table) -> str:
-    left = ["" if right else ' class="left"' for right in table.right()]
+    cells = table.cells()
+    longest = [max((len(row[place].shown) for row in cells), default=0) for place in range(len(table.heads))]
+    left = ["" if right else _left(wide) for right, wide in zip(table.right(), longest, strict=True)]
     heads = "".join(f'<th scope="col"{at}>{escape(head)}</th>' for at, head in zip(left, table.heads, strict=True))
     body = "\n".join(
         f"<tr>{''.join(f'<td{at}>{_cell(cell)}</td>' for at, cell in zip(left, row, strict=True))}</tr>"
-        for row in table.cells()
+        for row in cells
     )
     name = f' id="{escape(table.name)}"' if table.name else ""
     return (
@@ -28,8 +37,13 @@ def _table(table: Table) -> str:
     )
 
 
+def _left(longest: int) -> str:
+    """Return the class of a column of texts, which has room for them also where the window is narrow."""
+    return f' class="left{" long" if longest > _LONG else " middling" if longest > _SHORT else ""}"'
+
+
 def _cell(cell: Cell) -> str:
-    shown = escape(cell.shown)
+    shown = escape(cell.shown).replace(" ", "&nbsp;" if cell.ends else " ")
     shown = f"<strong>{shown}</strong>" if cell.best else f"<u>{shown}</u>" if cell.second else shown
     if cell.letters:
         return f'{shown}<sup class="letters">{"*" if cell.marked else ""}{escape(cell.letters)}</sup>'
@@ -61,10 +75,16 @@ def _block(block: Block) -> str:
     return _figure(block) if isinstance(block, Figure) else block.inside
 
 
+def _titled(above: str, block: Block) -> str:
+    """Return a block under its title, where that is not above it already."""
+    title = block.title if isinstance(block, Table) and block.title.casefold() != above.casefold() else ""
+    return (f"<h3>{escape(title)}</h3>\n" if title else "") + _block(block)
+
+
 def _section(section: Section) -> str:
     name = f' id="{escape(section.name)}"' if section.name else ""
     title = section.title or next((block.title for block in section.blocks if isinstance(block, Table)), "")
-    inside = "".join(map(_block, section.blocks))
+    inside = "".join(map(partial(_titled, title), section.blocks))
     if section.folded:
         return f"<section{name}><details><summary>{escape(title)}</summary>\n{inside}\n</details></section>"
     heading = f"<h2>{escape(title)}</h2>\n" if title else ""
@@ -72,16 +92,37 @@ def _section(section: Section) -> str:
 
 
 def fragment(document: Document) -> str:
-    """Return what a notebook shows: no script, and a style that touches nothing else and suits dark and light."""
+    """Return what a notebook shows: no script, and a style that touches nothing else and suits dark and light.
+
+    Long tables are cut, and after them large plots left out, until it is small enough to be kept with the notebook.
+    """
     style = f".permed-measures {{\n{css('notebook')}{css('content')}{document.style}}}"
     head = f"<p><strong>{escape(document.title)}</strong></p>" if document.title else ""
     said = f"<p>{escape(document.summary)}</p>" if document.summary else ""
-    inside = "".join(map(_section, document.shown("page")))
+    for rows, plot, folded in _ROOMS:
+        kept = [section for section in document.shown("page") if folded or not section.folded]
+        cut = [replace(section, blocks=[_cut(block, rows, plot) for block in section.blocks]) for section in kept]
+        inside = "".join(map(_section, cut)) + ("" if folded else _lines(["to_html() has more tables"]))
+        if len(inside.encode(errors="replace")) <= _NOTEBOOK:
+            break
     return f'<div class="permed-measures"><style>{style}</style>{head}{said}{inside}</div>'
+
+
+def _cut(block: Block, rows: int, plot: int) -> Block:
+    """Return a block with so many rows, lines and characters of a plot at most; what is not shown is said."""
+    more = "{:,} more: to_html() has them".format
+    if isinstance(block, Table) and len(block.rows) > rows:
+        return replace(block, rows=block.rows[:rows], below=[more(len(block.rows) - rows), *block.below[:rows]])
+    if isinstance(block, Lines) and len(block.lines) > rows:
+        return replace(block, lines=[*block.lines[:rows], more(len(block.lines) - rows)])
+    drawn = block.svg if isinstance(block, Figure) else block.inside if isinstance(block, Html) else ""
+    return Lines(["a plot too large for a notebook: to_html() has it"]) if len(drawn) > plot else block
 
 
 def resource(name: str) -> str:
     """Return a file of this room."""
+    from importlib.resources import files  # noqa: PLC0415  (for pages alone, as below)
+
     return (files("permed_measures.render") / name).read_text(encoding="utf-8")
 
 
@@ -92,6 +133,9 @@ def css(name: str) -> str:
 
 def _hash(inline: str) -> str:
     """Return how a content security policy names a script or a style that is part of the page."""
+    from base64 import b64encode  # noqa: PLC0415  (as above)
+    from hashlib import sha256  # noqa: PLC0415  (as above)
+
     return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"
 
 

@@ -27,6 +27,8 @@ _ESCAPED = {
     },
     **{char: "\\" + char for char in "&%$#_{}"},
 }
+_LATIN, _SIGNS = 0x17F, "\u2013\u2014\u2018\u2019\u201c\u201d\u2020\u2021\u2022\u2026\u20ac"
+"""The last letter, and the signs above it, that every LaTeX prints without a package."""
 _SIZES = (("", 5.0), (r"\small", 4.5), (r"\footnotesize", 4.0), (r"\scriptsize", 3.5))
 """Sizes of letters, with the width that a character has on average, in points."""
 _TEXT, _COLUMN, _SURE = 345.0, 240.0, 180.0
@@ -104,11 +106,19 @@ def _cell(cell: Cell, longest: str) -> str:
     return rf"{shown}\phantom{{\textsuperscript{{{missing}}}}}" if missing and isinstance(cell.value, float) else shown
 
 
+def _is_wide(char: str) -> bool:
+    return unicodedata.east_asian_width(char) in "WF"
+
+
 def latex(document: Document) -> str:
     """Return the tables of the document, and above them what they need."""
     made = "\n".join(map(table_latex, document.tables))
     need = [r"% \usepackage{booktabs}"]
     need += [r"% \usepackage{graphicx}"] if r"\resizebox" in made else []
-    if any(unicodedata.east_asian_width(char) in "WF" for char in made):
+    if any(map(_is_wide, made)):
         need.append(r"% \usepackage{ctex}  % Chinese, Japanese or Korean text; compile with xelatex or lualatex")
+    others = dict.fromkeys(char for char in made if ord(char) > _LATIN and not _is_wide(char) and char not in _SIGNS)
+    if others:
+        said = f"or another font that has {' '.join([*others][:5])}; compile with xelatex or lualatex"
+        need.append(rf"% \usepackage{{fontspec}}\setmainfont{{DejaVu Serif}}  % {said}")
     return "\n".join([*need, made])

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.render.document import Block, Cell, Document, Table
 
+_MOST = 17
+"""Decimals of a double."""
+_LABEL = re.compile(r"[\w:.+/@!?*()=;| -]*")
+_LABELS = (
+    "a name for \\ref, such as tab:main: letters, digits and : . - _ + / @, none of the signs that LaTeX reads itself"
+)
 _IN_PERCENT = 2
 """Two decimals fewer say as much."""
 
@@ -24,12 +31,32 @@ class Layout:
     percent: bool = False
     headings: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Raise ParamError for what is not allowed, before anything is made."""
+        whole, headings = type(self.places) is int and 0 <= self.places <= _MOST, self.headings
+        texts = isinstance(headings, Mapping) and all(
+            isinstance(text, str) for pair in headings.items() for text in pair
+        )
+        for name, is_allowed, allowed in (
+            ("caption", isinstance(self.caption, str), "a text"),
+            ("label", isinstance(self.label, str) and _LABEL.fullmatch(self.label), _LABELS),
+            ("places", whole or self.places is None, f"an int from 0 to {_MOST}, or None"),
+            ("percent", isinstance(self.percent, bool), "True or False"),
+            ("headings", texts, "a dict of texts, such as {'run': 'method'}"),
+        ):
+            if not is_allowed:
+                raise ParamError(f"{name}={getattr(self, name)!r} is not allowed; give {allowed}")
+
     def of(self, document: Document) -> Document:
         """Return the document so set out; a heading that no table has is a ParamError."""
         known = {head: None for table in document.tables for head in table.heads}
         for head in self.headings:
             if head not in known:
                 raise ParamError(f"no table has the heading {head!r}.{did_you_mean(head, list(known))}")
+        cells = (cell for table in document.tables for row in table.rows for cell in row)
+        if self.percent and not any(isinstance(cell, Cell) and cell.share for cell in cells):
+            msg = "percent=True is for values of measures from 0 to 1, and no table has any: leave it out"
+            raise ParamError(msg)
         first = next(iter(document.tables), None)
 
         def set_out(block: Block) -> Block:

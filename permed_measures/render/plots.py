@@ -26,6 +26,10 @@ class Dot(NamedTuple):
     name: str
     value: float | None
     ends: tuple[float, float] | None = None
+    limit: float | None = None
+    """Where a mark is drawn: what it may not be beyond."""
+    kind: str = ""
+    """The class of its colour, where that is not by its place."""
 
     def said(self, write: Callable[[float | None], str]) -> str:
         """Return it in words."""
@@ -52,31 +56,34 @@ def dots(  # noqa: PLR0913  (how rows are told apart, all with defaults)
 
     Colours come again after ``cycle`` rows; ``said`` is below the names.
     """
-    known = [value for row in rows for value in (row.value, *(row.ends or ())) if value is not None]
+    known = [value for row in rows for value in (row.value, row.limit, *(row.ends or ())) if value is not None]
     left = _label([*(row.name for row in rows), said], width)
     scale = Scale.around([*([0.0] if changes else []), *known] or [0.0, 1.0], left, width - _RIGHT)
     bottom = _TOP + _ROW * len(rows)
     parts = axis(scale, _TOP, bottom, signed) if changes else axis(scale, _TOP, bottom)
-    parts += [f'<text class="tick end" x="{left - 10:g}" y="{bottom + 16}">{said}</text>'] if said else []
+    parts += [f'<text class="tick end" x="{left - 22:g}" y="{bottom + 16}">{said}</text>'] if said else []
     if changes:
         zero = scale(0.0)
         parts.append(f'<line class="zero" x1="{zero:.1f}" y1="{_TOP}" x2="{zero:.1f}" y2="{bottom}"/>')
     for place, row in enumerate(rows):
         colour = (place + changes) % cycle  # the first is the baseline's, which is not among the changes
-        parts.append(f'<g class="run{colour}"><title>{escape(row.said(signed if changes else number))}</title>')
-        parts += [*_dot_row(scale, place, row, left), "</g>"]
+        kind = row.kind or f"run{colour}"
+        parts.append(row_name(row.name, left - 10, _TOP + _ROW * (place + 0.5), int((left - 10) / _LETTER)))
+        parts.append(f'<g class="{kind}"><title>{escape(row.said(signed if changes else number))}</title>')
+        parts += [*_dot_row(scale, place, row), "</g>"]
     return picture(width, bottom + _AXIS, parts, label)
 
 
-def _dot_row(scale: Scale, place: int, row: Dot, left: float) -> list[str]:
+def _dot_row(scale: Scale, place: int, row: Dot) -> list[str]:
     y = _TOP + _ROW * place + _ROW / 2
-    parts = [row_name(row.name, left - 10, y, int((left - 10) / _LETTER))]
+    parts = []
     if row.ends is not None:
         low, high = map(scale, row.ends)
-        parts.append(f'<line class="interval" x1="{low:.1f}" y1="{y:.1f}" x2="{high:.1f}" y2="{y:.1f}"/>')
-        parts += [
-            f'<line class="interval" x1="{x:.1f}" y1="{y - 5:.1f}" x2="{x:.1f}" y2="{y + 5:.1f}"/>' for x in (low, high)
-        ]
+        ends = f"M{low:.1f} {y - 5:.1f}v10M{high:.1f} {y - 5:.1f}v10"
+        parts.append(f'<path class="interval" d="M{low:.1f} {y:.1f}H{high:.1f}{ends}"/>')
+    if row.limit is not None:
+        x, top = scale(row.limit), y - _ROW / 2 + 1
+        parts.append(f'<line class="level" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{top + _ROW - 2:.1f}"/>')
     if row.value is not None:
         parts.append(f'<circle cx="{scale(row.value):.1f}" cy="{y:.1f}" r="5"/>')
     return parts
@@ -171,7 +178,7 @@ def curves(
         y = 8 + _LEGEND * place + 6
         longest = int((width - left - 24) / _LETTER)
         parts.append(
-            f'<g class="run{place % COLOURS}">{_mark(place, left + 6, y)}{_named(name, left + 18, y, longest)}'
+            f'{_named(name, left + 18, y, longest)}<g class="run{place % COLOURS}">{_mark(place, left + 6, y)}'
         )
         parts += [*_curve(line, over, up, place), "</g>"]
     return picture(width, bottom + 38, parts, label)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -35,6 +37,15 @@ def written(document: Document, form: Format, *, table: Table | None = None, lay
         writer = getattr(import_module("permed_measures.render.records"), f"table_{form}")
         return str(writer(table or document.tables[0]))
     return str(getattr(import_module(f"permed_measures.render.{form}"), form)(document))
+
+
+def in_sentences(layout: Layout | None, form: Format) -> AbstractContextManager[None]:
+    """Let the sentences of a document that is made meanwhile follow the layout, where people read it."""
+    if layout is None or form in _FOR_PROGRAMS:
+        return nullcontext()
+    from permed_measures.render.words import shown_as  # noqa: PLC0415  (for those who ask)
+
+    return shown_as(layout.places, percent=layout.percent)
 
 
 def _one_type(column: list[str | float | None]) -> list[str | float | None]:
@@ -80,7 +91,8 @@ class Result(ABC):
 
     def page(self) -> Document:
         """Return the document of the HTML page, which may hold more."""
-        return self.document()
+        found = self.document()
+        return found if found.title else replace(found, title=type(self).__name__)
 
     def notebook(self) -> Document:
         """Return the document that a notebook shows: the page, unless that is too much of it."""
@@ -137,7 +149,8 @@ class Result(ABC):
         """Return the report as 'text', 'markdown', 'latex', 'csv', 'json', 'jsonl' or 'html'."""
         if form == "json":
             return self.to_json() + "\n"
-        document = self.page() if form == "html" else self.document()
+        with in_sentences(layout, form):
+            document = self.page() if form == "html" else self.document()
         return written(document, form, table=self.as_table() if form in _FOR_PROGRAMS else None, layout=layout)
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -172,7 +185,9 @@ class Result(ABC):
         """Return tables with booktabs' rules, which fit into the page; caption and label are the first one's."""
         from permed_measures.render.layout import Layout  # noqa: PLC0415  (for those who ask)
 
-        return self.render("latex", layout=Layout(caption, label, places, percent, headings or {}))
+        return self.render(
+            "latex", layout=Layout(caption, label, places, percent, {} if headings is None else headings)
+        )
 
     def to_html(self) -> str:
         """Return one page that needs nothing else."""

@@ -88,7 +88,8 @@ def row_name(text: str, x: float, y: float, longest: int) -> str:
     shown = text
     while terminal_width(shown) > longest:
         shown = shown.removesuffix("…")[:-1] + "…"
-    return f'<text class="name" x="{x:g}" y="{y + 4:.1f}">{escape(shown)}<title>{escape(text)}</title></text>'
+    whole = "" if shown == text else f"<title>{escape(text)}</title>"
+    return f'<text class="name" x="{x:g}" y="{y + 4:.1f}">{escape(shown)}{whole}</text>'
 
 
 def picture(width: float, height: float, parts: Sequence[str], label: str, *, kind: str = "") -> str:

@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 NONE = "–"  # noqa: RUF001  (an en dash: nothing to show)
+_SHOWN: ContextVar[tuple[int | None, bool]] = ContextVar("shown", default=(None, False))
+"""How values are written within sentences: decimals, and whether those from 0 to 1 are in percent."""
+
+
+@contextmanager
+def shown_as(places: int | None, *, percent: bool) -> Iterator[None]:
+    """Let sentences that are made meanwhile show values as the tables beside them do."""
+    before = _SHOWN.set((places, percent))
+    try:
+        yield
+    finally:
+        _SHOWN.reset(before)
+
+
+def in_words(value: float | None, *, share: bool, sign: bool = False) -> str:
+    """Write a value within a sentence; ``share`` says that it can be in percent.
+
+    >>> with shown_as(1, percent=True):
+    ...     in_words(0.1234, share=True, sign=True), in_words(3.0, share=False)
+    ('+12.3', '3.0')
+    """
+    places, percent = _SHOWN.get()
+    percent = percent and share
+    places = (2 if percent else 4) if places is None else places
+    return (signed if sign else number)(value if value is None or not percent else 100 * value, places)
 
 
 def number(value: float | None, decimals: int = 4) -> str:

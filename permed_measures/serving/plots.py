@@ -36,15 +36,16 @@ def histogram(name: str, latency: Latency, colour: int = 1) -> str:
         if count:
             left, wide, tall = scale(low), scale(high) - scale(low), (_FLOOR - _TOP) * count / highest
             parts.append(
-                f'<rect class="bar" x="{left + 0.5:.1f}" y="{_FLOOR - tall:.1f}" width="{wide - 1:.1f}" '
-                f'height="{tall:.1f}"><title>{low:.4g} to {high:.4g} ms: {count} calls</title></rect>'
+                f'<rect class="bar {_colour(colour)}" x="{left + 0.5:.1f}" y="{_FLOOR - tall:.1f}" '
+                f'width="{wide - 1:.1f}" height="{tall:.1f}">'
+                f"<title>{low:.4g} to {high:.4g} ms: {count} calls</title></rect>"
             )
     for row, (level, value) in enumerate((("P50", latency.p50_ms), ("P95", latency.p95_ms), ("P99", latency.p99_ms))):
         x, y = min(scale(value), _RIGHT), 10 + 12 * row
         end, beside = (" end", x - 4) if x > _WIDTH * 0.75 else ("", x + 4)
         parts.append(f'<line class="level" x1="{x:.1f}" y1="{y - 8}" x2="{x:.1f}" y2="{_FLOOR}"/>')
         parts.append(f'<text class="level-name{end}" x="{beside:.1f}" y="{y}">{level} {value:.4g}</text>')
-    return picture(_WIDTH, _HEIGHT, parts, f"histogram of the latency of {name}", kind=_colour(colour))
+    return picture(_WIDTH, _HEIGHT, parts, f"histogram of the latency of {name}")
 
 
 def distribution(latencies: Mapping[str, Latency]) -> str:
@@ -59,7 +60,7 @@ def distribution(latencies: Mapping[str, Latency]) -> str:
         path = f"M{steps[0][0]:.1f} {_FLOOR}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in steps) + f"H{_RIGHT}"
         said = f"{name}: P50 {latency.p50_ms:.4g} ms, P95 {latency.p95_ms:.4g} ms, P99 {latency.p99_ms:.4g} ms"
         parts.append(f'<path class="curve {_colour(place)}" d="{path}"><title>{escape(said)}</title></path>')
-    return picture(_WIDTH, _HEIGHT, parts, "share of the calls answered within a time", kind=_colour(1))
+    return picture(_WIDTH, _HEIGHT, parts, "share of the calls answered within a time")
 
 
 def over_time(periods: Sequence[tuple[str, Latency]], percents: Sequence[int]) -> tuple[str, str] | None:
@@ -82,7 +83,8 @@ def over_time(periods: Sequence[tuple[str, Latency]], percents: Sequence[int]) -
 
 def legend(names: Iterable[str]) -> str:
     """Name the curves."""
-    return "".join(f'<span class="{_colour(at)}">&#9632; {escape(name)}</span>' for at, name in enumerate(names, 1))
+    square = '<span><span class="{}">&#9632;</span> {}</span>'.format
+    return "".join(square(_colour(place), escape(name)) for place, name in enumerate(names, 1))
 
 
 def _at_side(y: float, name: str) -> str:

@@ -12,7 +12,7 @@ from ir_measures import Measure
 from permed_measures.evaluate import Plan, choose, evaluate
 from permed_measures.files.large import cut_run
 from permed_measures.inputs import Qrels, QrelsLike, Run, RunLike, as_qrels, as_run
-from permed_measures.measures.base import NOT_GIVEN
+from permed_measures.measures.base import NOT_GIVEN, declared
 from permed_measures.numbers import as_float
 from permed_measures.profiles import Profile
 from permed_measures.render.document import Document, Lines, Section, Table
@@ -208,7 +208,8 @@ def computed_by(plan: Plan) -> dict[int, str]:
 
 def all_params(measure: Measure) -> dict[str, Any]:
     """Return every parameter of a measure, defaults included, None for what has no value."""
-    return {name: None if measure[name] is NOT_GIVEN else measure[name] for name in measure.SUPPORTED_PARAMS}
+    known = declared(measure) or measure
+    return {name: None if known[name] is NOT_GIVEN else known[name] for name in known.SUPPORTED_PARAMS}
 
 
 def as_scores(run: Run) -> Grid:

@@ -132,7 +132,8 @@ class Experiment(Result):
         target.mkdir(parents=True, exist_ok=True)
         for place, (name, comparison) in enumerate(self.comparisons.items()):
             about = {"experiment": self.name, "description": self.description, "dataset": name, "place": place}
-            save_comparison(comparison, target / f"{place + 1}-{_file_name(name)}.values", about)
+            called = "".join(char if char.isalnum() or char in "-_." else "_" for char in name)
+            save_comparison(comparison, target / f"{place + 1}-{called}.values", about)
 
     @staticmethod
     def load(folder: str | PathLike[str]) -> Experiment:
@@ -149,10 +150,6 @@ class Experiment(Result):
         about = found[0][0]
         comparisons = {str(known["dataset"]): comparison for known, comparison in found}
         return _experiment(str(about["experiment"]), str(about["description"]), comparisons)
-
-
-def _file_name(name: str) -> str:
-    return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)
 
 
 def experiment(source: str | PathLike[str] | Mapping[str, Any], *, progress: Step | None = None) -> Experiment:

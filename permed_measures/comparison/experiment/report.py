@@ -59,16 +59,7 @@ def _macro_table(experiment: Experiment) -> Table:
         row += [_ends(macro.interval, sign=False), Cell(macro.difference, sign=True, share=True)]
         row += [_ends(macro.difference_interval), *([""] * 2 if system == experiment.baseline else _wins(macro))]
         rows.append([*row, *([Cell(macro.p, p_value(macro.p))] if tested else [])])
-    heads = [
-        "measure",
-        "system",
-        "mean",
-        f"{level} interval",
-        "change",
-        f"{level} interval of it",
-        "sets higher",
-        "sets lower",
-    ]
+    heads = ["measure", "system", "mean", f"{level} interval", "change", f"{level} interval of it"]
     names = ", ".join(experiment.comparisons)
     below = [
         f"every data set counts alike: {names}; the variances of the sets are added",
@@ -78,7 +69,8 @@ def _macro_table(experiment: Experiment) -> Table:
         else f"no test over data sets: fewer than {FEWEST_SETS} cannot show anything",
     ]
     title = f"means over {counted(len(experiment.comparisons), 'data set')}, baseline {experiment.baseline}"
-    return Table([*heads, *(["p"] if tested else [])], rows, title, left=2, below=below, name="macro-table")
+    heads += ["sets higher", "sets lower", *(["p"] if tested else [])]
+    return Table(heads, rows, title, left=2, below=below, name="macro-table")
 
 
 def _ends(found: Interval | None, *, sign: bool = True) -> Cell:

@@ -68,6 +68,7 @@ def notebook(comparison: Comparison) -> Document:
         Section("", [means_table(comparison, marks(comparison))]),
         Section("", [*verdicts(comparison), concluded]),
         Section("", [_plots(comparison)]),
+        *(Section(table.title, [table], folded=True) for table in unjudged_table(comparison.unjudged)),
         Section("Changes", [changes_table(comparison, words.method(comparison))], folded=True),
         *(Section(table.title, [table], folded=True) for table in pairs_tables(comparison)),
         Section("Definitions", [Lines(words.definitions(comparison))], folded=True),

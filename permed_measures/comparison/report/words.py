@@ -7,9 +7,10 @@ from ir_measures import Measure
 
 from permed_measures.comparison import Change, Comparison, Table, p_imp
 from permed_measures.comparison.repeats import apart
+from permed_measures.evaluate.spans import is_share
 from permed_measures.inference import EXACT_UNITS, POWER, Interval
 from permed_measures.measures.definitions import definition
-from permed_measures.render.words import NONE, counted, number, p_is, p_value, percent, queries, signed
+from permed_measures.render.words import NONE, counted, in_words, p_is, p_value, percent, queries
 
 TEST_NAMES = {
     "sign flips": "exact sign-flip test",
@@ -22,9 +23,9 @@ SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH"}
 _NO_PROOF = " (which is no proof that they are equal)."
 
 
-def interval(value: Interval | None) -> str:
+def interval(value: Interval | None, *, share: bool = False) -> str:
     """Write an interval of a difference."""
-    return NONE if value is None else f"{signed(value[0])} to {signed(value[1])}"
+    return NONE if value is None else " to ".join(in_words(end, share=share, sign=True) for end in value)
 
 
 def win_tie_loss(change: Change) -> str:
@@ -95,7 +96,8 @@ def repeats(comparison: Comparison) -> list[str]:
     lines = []
     for name in comparison.names:
         found = {comparison.labels[m]: spread for (run, m), spread in comparison.whole.spreads.items() if run == name}
-        lines += [apart(name, found)] if found else []
+        shares = {label for m, label in comparison.labels.items() if is_share(m)}
+        lines += [apart(name, found, shares)] if found else []
     return lines
 
 
@@ -123,30 +125,31 @@ def p_imp_lines(comparison: Comparison) -> list[str]:
             continue
         low, high = found.interval
         lines.append(
-            f"{p_imp_name(comparison)} of {run}: {number(found.value)}, {level(comparison)} interval {number(low)} to "
-            f"{number(high)}; {found.improved:,} of {counted(found.pairs, 'pair')} put right, {found.worsened:,} put "
-            f"wrong: {p_is(found.p)}, not corrected"
+            f"{p_imp_name(comparison)} of {run}: {in_words(found.value, share=True)}, {level(comparison)} interval "
+            f"{in_words(low, share=True)} to {in_words(high, share=True)}; {found.improved:,} of "
+            f"{counted(found.pairs, 'pair')} put right, {found.worsened:,} put wrong: {p_is(found.p)}, not corrected"
         )
     return lines
 
 
 def conclusion(comparison: Comparison, run: str, measure: Measure) -> str:
     """Say what can, and what cannot, be concluded about all queries."""
-    change = comparison.whole.changes[run, measure]
+    change, share = comparison.whole.changes[run, measure], is_share(measure)
     baseline = comparison.baseline
     if change.verdict == "identical":
         return f"{run} and {baseline} have the same value on every one of {queries(change.queries)}; nothing to test."
     if change.verdict == "undefined":
-        return _undefined(comparison, run, change)
+        return _undefined(comparison, run, change, share=share)
     what = (
-        f"{signed(change.difference)} ({percent(change.relative)}), {level(comparison)} interval "
-        f"{interval(change.interval)}"
+        f"{in_words(change.difference, share=share, sign=True)} ({percent(change.relative)}), {level(comparison)} "
+        f"interval {interval(change.interval, share=share)}"
     )
     decided = f"{what}, {_p_in_words(comparison, change)}."
-    margin = comparison.settings.margin
+    scale = float(in_words(1.0, share=share))  # 100 in percent
+    margin = f"{(comparison.settings.margin or 0) * scale:g}"
     if change.significant:
-        within = f", by less than the margin {margin:g}" if change.equivalent else ""
-        return f"{run} is {change.verdict} than {baseline}{within}: {decided} {_at_least(change)}"
+        within = f", by less than the margin {margin}" if change.equivalent else ""
+        return f"{run} is {change.verdict} than {baseline}{within}: {decided} {_at_least(change, share=share)}"
     if change.verdict == "mixed":
         most = "better" if change.direction > 0 else "worse"
         return (
@@ -154,18 +157,20 @@ def conclusion(comparison: Comparison, run: str, measure: Measure) -> str:
             f"follow: {decided} Few large changes weigh against many small ones."
         )
     if change.verdict == "equivalent":
-        return f"{run} is equivalent to {baseline}: the change surely stays within \u00b1{margin:g}: {decided}"
-    return f"{run} is not shown to differ from {baseline}: {_not_shown(comparison, change, what, decided)}"
+        return f"{run} is equivalent to {baseline}: the change surely stays within \u00b1{margin}: {decided}"
+    return (
+        f"{run} is not shown to differ from {baseline}: {_not_shown(comparison, change, (what, decided), share=share)}"
+    )
 
 
-def _undefined(comparison: Comparison, run: str, change: Change) -> str:
+def _undefined(comparison: Comparison, run: str, change: Change, *, share: bool) -> str:
     if change.queries == 0:
         return f"no query is in both {run} and {comparison.baseline}; nothing can be compared."
     one = "one query" if change.queries == 1 else comparison.counted(change.queries, change.units)
     beyond = "this query" if change.queries == 1 else "these"
     return (
-        f"the change is {signed(change.difference)} on {one}; intervals and tests need two independent units at least, "
-        f"so nothing can be concluded beyond {beyond}."
+        f"the change is {in_words(change.difference, share=share, sign=True)} on {one}; intervals and tests need two "
+        f"independent units at least, so nothing can be concluded beyond {beyond}."
     )
 
 
@@ -175,15 +180,16 @@ def _p_in_words(comparison: Comparison, change: Change) -> str:
     return f"{p_is(change.p_adjusted)} after {CORRECTION_NAMES[comparison.correction]}"
 
 
-def _at_least(change: Change) -> str:
+def _at_least(change: Change, *, share: bool) -> str:
     if change.interval_disagrees or change.interval is None:
         return "The interval reaches zero, so the difference may be very small."
     low, high = change.interval
-    nearest = low if low > 0 else high
-    return f"Chance alone is an unlikely cause; on other queries like these it may be as small as {signed(nearest)}."
+    nearest = in_words(low if low > 0 else high, share=share, sign=True)
+    return f"Chance alone is an unlikely cause; on other queries like these it may be as small as {nearest}."
 
 
-def _not_shown(comparison: Comparison, change: Change, what: str, decided: str) -> str:
+def _not_shown(comparison: Comparison, change: Change, said: tuple[str, str], *, share: bool) -> str:
+    what, decided = said
     if not change.tested:
         differ = round(1 - math.log2(change.smallest_p or 1.0))
         of = comparison.settings.clusters
@@ -207,7 +213,7 @@ def _not_shown(comparison: Comparison, change: Change, what: str, decided: str) 
         return f"{decided} That is no proof that they are equal."
     return (
         f"{decided} That is no proof that they are equal: {comparison.counted(change.queries, change.units)} show a "
-        f"difference of {number(change.detectable)} four times out of five, a smaller one less often."
+        f"difference of {in_words(change.detectable, share=share)} four times out of five, a smaller one less often."
     )
 
 
@@ -217,7 +223,8 @@ def summed_up(comparison: Comparison, run: str) -> str:
     for measure, label in comparison.labels.items():
         change = comparison.whole.changes[run, measure]
         quiet = change.verdict in ("not shown", "identical", "undefined")
-        by_verdict.setdefault(change.verdict, []).append(label if quiet else f"{label} {signed(change.difference)}")
+        by = "" if quiet else f" {in_words(change.difference, share=is_share(measure), sign=True)}"
+        by_verdict.setdefault(change.verdict, []).append(f"{label}{by}")
     said = "; ".join(f"{verdict} by {', '.join(labels)}" for verdict, labels in by_verdict.items())
     return f"{run} against {comparison.baseline}: {said}{_NO_PROOF if 'not shown' in by_verdict else '.'}"
 

@@ -41,6 +41,8 @@ def _measure(name: str, params: Params) -> Any:  # noqa: ANN401  (a measure of i
     given |= {key: float(given[key]) for key in ("beta", "p", "recall") if key in given}  # it takes no int for these
     if not isinstance(given.get("rel", 1), int):
         return None  # ir_measures has whole relevance levels only
+    if "judged_only" not in theirs.SUPPORTED_PARAMS and given.pop("judged_only", False):
+        return None
     return theirs(**given)
 
 
@@ -125,14 +127,8 @@ def _gdeval(name: str, params: Params) -> Computation | None:
 
 
 def _reference(provider: str, find: Callable[[str, Params], Computation | None], **options: Any) -> Reference:  # noqa: ANN401  (of Reference)
-    return Reference(
-        f"ir_measures/{provider}",
-        package="ir_measures",
-        find=find,
-        distributions=("ir-measures", "ir_measures"),
-        known=("0.4.1", "0.5"),
-        **options,
-    )
+    name, known, published = f"ir_measures/{provider}", ("0.4.1", "0.5"), ("ir-measures", "ir_measures")
+    return Reference(name, "ir_measures", find, distributions=published, known=known, **options)
 
 
 _NO_PERL = "gdeval is a Perl script, and perl is not installed"

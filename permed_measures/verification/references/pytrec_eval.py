@@ -91,8 +91,12 @@ def _follows(  # noqa: PLR0913  (what is asked, how the value follows, and three
 ) -> Computation:
     """Ask for some numbers of each query, from which the measure follows; ``filled`` leaves empty lists out: 0/0."""
 
+    def is_filled(qrels: Qrels, run: Run, query_id: str) -> bool:
+        grades = qrels.get(query_id, {})
+        return any(not params.get("judged_only") or grades.get(doc_id, -1) >= 0 for doc_id in run[query_id])
+
     def compute(qrels: Qrels, run: Run) -> Values:
-        asked = {query_id: scores for query_id, scores in run.items() if scores} if filled else run
+        asked = {q: scores for q, scores in run.items() if is_filled(qrels, run, q)} if filled else run
         answers = _ask_binary(qrels, asked, params, names, always=always)
         return {query_id: value(answer) for query_id, answer in answers.items()}
 
@@ -184,7 +188,7 @@ def _digits(number: float) -> str:
 
 def _num_ret(params: Params) -> Computation:
     if params.get("rel") is None:
-        return replace(_binary("num_ret", {}), refuses=takes_all)
+        return replace(_binary("num_ret", {"judged_only": params.get("judged_only")}), refuses=takes_all)
     return _binary("num_rel_ret", params)
 
 
@@ -196,9 +200,12 @@ def _geometric(name: str, params: Params) -> Computation:
     )
 
 
-def _graded(name: str, rel: float = 1) -> Computation:
+def _graded(name: str, params: Params) -> Computation:
+    level, judged_only = math.ceil(params.get("rel", 1)), params["judged_only"]
+
     def compute(qrels: Qrels, run: Run) -> Values:
-        return {query_id: answer[name] for query_id, answer in _ask(qrels, run, [name], level=math.ceil(rel)).items()}
+        answers = _ask(qrels, run, [name], level=level, judged_only=judged_only)
+        return {query_id: answer[name] for query_id, answer in answers.items()}
 
     def refuses(qrels: Qrels, run: Run) -> str:
         return _too_high(qrels, run) if whole_grades(qrels) else "pytrec_eval takes whole grades only"
@@ -346,7 +353,7 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "NumQ": lambda p: _binary("num_q", p),
     "BinG": lambda p: _binary("binG", p),
     "ElevenPointAP": _eleven_point,
-    "G": lambda _: _graded("G"),
+    "G": lambda p: _graded("G", p),
     "GMAP": lambda p: _geometric("gm_map", p),
     "GMBpref": lambda p: _geometric("gm_bpref", p),
     "IPrecNearest": lambda p: _iprec_nearest(p, [p["recall"]]),
@@ -354,11 +361,11 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
     "RBP": _rbp,
     "RBPResidual": _rbp_residual,
     "RelativeP": lambda p: _binary(f"relative_P_{p['cutoff']}", p),
-    "RnDCG": lambda p: _graded("Rndcg", p["rel"]),
+    "RnDCG": lambda p: _graded("Rndcg", p),
     "RprecMult": lambda p: _binary(f"Rprec_mult_{p['multiple']:.2f}", p, filled=True),
     "Unjudged": _unjudged,
     "Utility": _utility,
-    "nDCGRel": lambda _: _graded("ndcg_rel"),
+    "nDCGRel": lambda p: _graded("ndcg_rel", p),
 }
 
 

@@ -93,11 +93,7 @@ def _computation(compute: Callable[[Qrels, Run], Values], how: str) -> Computati
 
 
 def _find(name: str, params: Params) -> Computation | None:
-    if name == "ListNDCG":
-        return _list_ndcg(params)
-    return _ndcg(params) if name == "nDCG" else None
+    return _list_ndcg(params) if name == "ListNDCG" else _ndcg(params) if name == "nDCG" else None
 
 
-REFERENCES = (
-    Reference("scikit-learn", package="sklearn", find=_find, distributions=("scikit-learn",), known=("1.4", "2")),
-)
+REFERENCES = (Reference("scikit-learn", "sklearn", _find, distributions=("scikit-learn",), known=("1.4", "2")),)
