@@ -47,8 +47,8 @@ def tool(tmp_path, monkeypatch, shell):
         ((*EVAL, "--format", "jsonl", "--heading", "run=S"), "--heading is for"),
         ((*EVAL, "--format", "csv", "--caption", "C"), "--caption is for"),
         ((*EVAL, "--label", "tab:x"), "--label is for --format latex; text does not have it"),
-        ((*EVAL, "--plot", "means"), "--plot is for a figure: give --figure FILE too"),
-        ((*COMPARE, "--columns", "2"), "--columns is for a figure"),
+        ((*EVAL, "--plot", "means"), "--plot is for what --figure writes"),
+        ((*COMPARE, "--columns", "2"), "--columns is for what --figure writes"),
         ((*COMPARE, "--brief", "--format", "csv"), "--brief is for --format text, markdown, latex"),
         ((*EVAL, "--signatures", "--format", "csv"), "--signatures is for"),
         ((*EVAL, "--by-query", "--format", "html"), "--by-query is for"),
@@ -185,3 +185,45 @@ def test_foreign_names_of_a_hit(tool):
 def test_one_query_is_said_with_its_notes():
     found = one_query(QRELS, {"r": RUN}, "1", "AP", documents={"a": "A"})
     assert list(found.notes) == ["2 of 3 document texts are missing from the file: 'b', 'x'"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("gate", "q.txt", "r.run", "AP>=0", "--show-queries", "2"), "--show-queries is for what --summary writes"),
+        (
+            ("gate", "q.txt", "r.run", "AP>=0", "--power", "--junit", "j"),
+            "--power is no check, and does not go with --junit",
+        ),
+        ((*COMPARE, "--human", "q.txt", "--all-pairs", "--save", "v"), "--all-pairs, --save does not go with --human"),
+        ((*COMPARE, "--map", "same"), "--map is for differences that are corrected"),
+        ((*COMPARE, "--no-p-imp", "--p-imp-cutoff", "5"), "give one of them"),
+        (("explain", "q.txt", "r.run", "--about", "map", "--conventions", "--decimals", "2"), "give --value too"),
+        (
+            ("explain", "nDCG@10|order:float32|queries:qrels|n:5|version:1", "--html", "p"),
+            "--html does not go with a signature",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(tool, arguments, said):
+    code, _, err = tool(*arguments)
+    assert (code, said in " ".join(err.split())) == (2, True)
+
+
+def test_descriptions_are_in_every_format(tool, tmp_path):
+    (tmp_path / "d.tsv").write_text("r\tthe first\n")
+    for form in ("text", "markdown", "latex", "csv", "json", "jsonl", "html"):
+        assert "the first" in tool(*EVAL, "s.run", "--describe", "d.tsv", "--format", form)[1], form
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-m", "ERR(judged_only=3)@3"), "ERR: judged_only=3 is not allowed; give True or False"),
+        (("-m", "NumRet", "--percent"), "percent=True is for values of measures from 0 to 1, and no table has any"),
+        (("--heading", "run=a", "--heading", "run=b"), "a heading is given two new ones"),
+    ],
+)
+def test_what_has_no_meaning_is_an_error(tool, options, said):
+    code, out, err = tool(*EVAL, *options)
+    assert (code, out, said in " ".join(err.split())) == (2, "", True)

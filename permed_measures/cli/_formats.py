@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial, reduce
@@ -150,7 +151,10 @@ def _headings(ctx: click.Context, param: click.Parameter, value: Sequence[str]) 
     for given in value:
         if not given.partition("=")[0] or "=" not in given:
             raise click.BadParameter(f"{given!r}: give a heading and what it is to be, such as run=method", ctx, param)
-    _remember(ctx, param, dict(given.split("=", 1) for given in value))
+    new = dict(given.split("=", 1) for given in value)
+    if len(new) < len(value):
+        raise click.BadParameter("a heading is given two new ones: give one", ctx, param)
+    _remember(ctx, param, new)
 
 
 def _figure(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -227,7 +231,8 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "by_query": tuple(form for form in REPORTS if form != "html"),
 }
 """The formats that an option is for; a page beside the report (--html) is one of them."""
-_WITH_FIGURE = ("plot", "columns")
+_BESIDE = {"plot": "figure", "columns": "figure", "show_queries": "summary", "query_texts": "show_queries"}
+"""Options that say something of what another one writes."""
 _TARGETS = ("output", "html", "figure", "save", "junit_file", "summary")
 
 
@@ -250,8 +255,22 @@ def _check_read(ctx: click.Context, form: str) -> None:
             page = " or --html FILE" if "html" in forms and any(p.name == "html" for p in ctx.command.params) else ""
             msg = f"{option} is for --format {', '.join(forms)}{page}; {form} does not have it: leave it out"
             raise click.UsageError(msg, ctx)
-        if name in _WITH_FIGURE and "figure" not in given:
-            raise click.UsageError(f"{option} is for a figure: give --figure FILE too, or leave it out", ctx)
+        other = _BESIDE.get(name, name)
+        if other not in given and not (other == "summary" and os.environ.get("GITHUB_STEP_SUMMARY")):
+            needed = f"--{other.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for what {needed} writes: give {needed} too, or leave it out", ctx)
+
+
+LAYOUT = ("form", "output", "html", *(field.name for field in fields(Layout)))
+READING = ("qrels_format", "run_format", "qrels_columns", "run_columns", "duplicates", "collapse")
+
+
+def allow_only(option: str, *names: str) -> None:
+    """Raise UsageError where something is given that does not go with an option."""
+    ctx = click.get_current_context()
+    given = {name: said for name, said in _given(ctx).items() if said.startswith("-") and name not in names}
+    if given:
+        raise click.UsageError(f"{', '.join(given.values())} does not go with {option}: leave it out", ctx)
 
 
 def check_targets(ctx: click.Context) -> None:

@@ -11,6 +11,9 @@ import click
 
 from permed_measures.cli._engines import engine_options, reading
 from permed_measures.cli._formats import (
+    LAYOUT,
+    READING,
+    allow_only,
     check_texts,
     describe_option,
     descriptions_of,
@@ -150,6 +153,12 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     form = form_for(output, form)
     check_texts(form, human)
+    if human is None and mapping is not None:
+        msg = "--map is for differences that are corrected: give --human FILE, or leave it out"
+        raise ParamError(msg)
+    if p_imp_cutoff is not None and not p_imp:
+        msg = "--p-imp-cutoff says how deep P-imp looks, and --no-p-imp leaves it out: give one of them"
+        raise ParamError(msg)
     with ExitStack() as opening:
         reads = opening.enter_context(reading(of_engine, paths, run_format, human=human is not None, ties=ties))
         judged = None if is_saved(paths[0]) else paths[0]
@@ -165,8 +174,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
             if judged is None or len(others) != 1 or any(isinstance(system, list) for system in systems.values()):
                 msg = "--human takes the judge's qrels, a baseline and one run"
                 raise ParamError(msg)
-            if ties != "trec":
-                raise ParamError(f"--human orders ties by document id: leave --ties {ties} out")
+            asked = ("measures", "profile", "min_relevance", "queries", "order", "human", "mapping", "cluster", "alpha")
+            allow_only("--human", *asked, *READING, *LAYOUT)
             found = corrected(
                 *(reads.qrels_in(judged, qrels_format), human, systems[others[0]], list(measures) or None),
                 baseline=systems[first],

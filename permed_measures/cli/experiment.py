@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from permed_measures.cli._formats import form_for, layout_options, report_options, show
+from permed_measures.cli._formats import allow_only, form_for, layout_options, report_options, show
 from permed_measures.comparison.experiment import run_plan
 from permed_measures.comparison.experiment.plan import read_plan
 from permed_measures.files.output import write_or_print, write_whole
@@ -49,6 +49,7 @@ def command(*, file: str, check: bool, save: str | None, form: Format | None, ou
     form = form_for(output, form)
     plan = read_plan(file)
     if check:
+        allow_only("--check", "check", "output")
         runs = sum(len(found) for dataset in plan.datasets for found in dataset.runs.values())
         sets, systems = len(plan.datasets), len(plan.systems)
         write_or_print(output, f"{plan.name}: data sets {sets}, systems {systems}, runs {runs}: all are there\n")

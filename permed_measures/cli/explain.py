@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from permed_measures.cli._formats import form_for, format_options, qrels_in, report_options, run_in
+from permed_measures.cli._formats import allow_only, form_for, format_options, qrels_in, report_options, run_in
 from permed_measures.render.result import Format
 
 
@@ -63,6 +63,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
 
     form = form_for(output, form)
     if is_signature(qrels):
+        allow_only("a signature", "form", "output")
         write_or_print(output, written(read_back(qrels, run), form))
         return
     if run is None:
@@ -70,6 +71,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
         raise ParamError(msg)
     if value is None and first is None and second is None and not conventions:
         msg = "give --value, or --a and --b, or --conventions with --about"
+        raise ParamError(msg)
+    if decimals is not None and value is None:
+        msg = "--decimals says how many of --value count: give --value too, or leave it out"
         raise ParamError(msg)
     if conventions and (value is not None or first is not None or second is not None):
         msg = "--conventions shows the whole family: leave --value, --a and --b out"

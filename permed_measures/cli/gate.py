@@ -131,7 +131,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         settings = _settings(options, init=how["init"])
         paths = [path for name in ("qrels", "run", "baseline") for path in _listed(settings.get(name))]
         reads = opening.enter_context(reading(of_engine, paths, settings.get("run_format"), human="human" in settings))
-        if how["init"] or how["only_power"] or how["accept"]:
+        apart = [f"--{name.removeprefix('only_')}" for name in ("init", "only_power", "accept") if how[name]]
+        if apart:
+            none = [name for name in ("junit_file", "summary", "show_queries") if how[name]]
+            if none or len(apart) > 1:
+                what = ", ".join([*apart[1:], *(f"--{name.removesuffix('_file').replace('_', '-')}" for name in none)])
+                raise ParamError(f"{apart[0]} is no check, and does not go with {what}: leave it out")
             _apart(settings, how, reads)
             return
         result = gate(**_arguments(settings, reads))

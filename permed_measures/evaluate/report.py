@@ -68,6 +68,8 @@ class Evaluations(Result):
         found = {name: one.to_dict(by_query=self.by_query) for name, one in self.runs.items()}
         for name, inside in found.items() if self.interval else ():
             inside["intervals"] = {label: self.intervals[name, m] for m, label in self.runs[name].labels.items()}
+        for name, text in self.descriptions.items():
+            found[name]["description"] = text
         return {"runs": found} if len(found) > 1 else next(iter(found.values()))
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -237,6 +239,8 @@ class Evaluations(Result):
                 ends = self.intervals[name, m] or room if self.interval else ()
                 rows.append([name, ALL, one.labels[m], str(m), mean, *ends])
         heads = ["run", "query_id", "name", "measure", "value", *(["low", "high"] if self.interval else [])]
+        if self.descriptions:
+            heads, rows = [*heads, "description"], [[*row, self.descriptions.get(str(row[0]), "")] for row in rows]
         leave_out = [place for place, wanted in enumerate((len(self.runs) > 1, self.by_query)) if not wanted]
         kept = [place for place in range(len(heads)) if place not in leave_out]
         return Table([heads[place] for place in kept], [[row[place] for place in kept] for row in rows])

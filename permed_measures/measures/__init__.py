@@ -16,7 +16,7 @@ from ir_measures import Measure
 
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.measures.base import DEFINED, STANDARD, RankingMeasure, StandardMeasure, declared, define
-from permed_measures.measures.declarations import CUTOFF, NOT_GIVEN, REL, HostName, Param, condensed
+from permed_measures.measures.declarations import CUTOFF, JUDGED_ONLY, NOT_GIVEN, REL, HostName, Param, condensed
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -311,7 +311,7 @@ def _judged_only(measure: Measure) -> Measure:
 
 
 _JUDGED = "Without unjudged documents it is 1 for every list"
-_EVERYWHERE = {"cutoff": CUTOFF, "rel": REL}
+_EVERYWHERE = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY}
 """Parameters that mean the same in every measure, also in those that ir_measures has computed elsewhere."""
 
 

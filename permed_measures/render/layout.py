@@ -53,6 +53,10 @@ class Layout:
         for head in self.headings:
             if head not in known:
                 raise ParamError(f"no table has the heading {head!r}.{did_you_mean(head, list(known))}")
+        cells = (cell for table in document.tables for row in table.rows for cell in row)
+        if self.percent and not any(isinstance(cell, Cell) and cell.share for cell in cells):
+            msg = "percent=True is for values of measures from 0 to 1, and no table has any: leave it out"
+            raise ParamError(msg)
         first = next(iter(document.tables), None)
 
         def set_out(block: Block) -> Block:
