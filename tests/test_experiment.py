@@ -227,7 +227,7 @@ def test_a_system_without_a_run_is_told():
 def folder(tmp_path, monkeypatch):
     """Write the example of the documentation, and all its files."""
     monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"^```toml\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    example, _ = re.findall(r"^```toml\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     Path("rerankers.toml").write_text(example)
     seeds = {"bm25": [1, 2], "dense": [0, 1, 2], "llm-1": [0, 1], "llm-2": [0, 0, 1], "llm-3": [0, 0, 0, 1]}
     seeds |= {"tuned": [0], "tuned-1": [0, 2], "tuned-2": [0, 1]}
