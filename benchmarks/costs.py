@@ -62,7 +62,7 @@ def measured(engine: str, folder: Path, rows: int, *, skew: bool, unlimited: boo
 
 def shuffled(folder: Path) -> dict[str, float]:
     """Add up what tasks shuffled, and find the longest task and the most memory that one held."""
-    found = {"shuffled_mb": 0.0, "records": 0.0, "spilled_mb": 0.0, "task_mb": 0.0, "task_s": 0.0, "median_s": 0.0}
+    found = dict.fromkeys(("shuffled_mb", "records", "spilled_mb", "task_mb", "task_s", "median_s", "cpu_s"), 0.0)
     stages: dict[int, list[float]] = {}
     for path in (path for path in folder.rglob("*") if path.is_file()):
         for line in path.read_text(errors="replace").splitlines():
@@ -72,6 +72,7 @@ def shuffled(folder: Path) -> dict[str, float]:
                 continue
             written = task["Shuffle Write Metrics"]
             found["shuffled_mb"] += written["Shuffle Bytes Written"] / 1e6
+            found["cpu_s"] += task["Executor CPU Time"] / 1e9
             found["records"] += written["Shuffle Records Written"]
             found["spilled_mb"] += task["Disk Bytes Spilled"] / 1e6
             found["task_mb"] = max(found["task_mb"], task["Peak Execution Memory"] / 1e6)

@@ -319,7 +319,7 @@ MUTATIONS = (
     _in_tables("depth too small", "tables/engines.py", ".list.get(depth - 1,", ".list.get(max(0, depth - 2),"),
     _in_tables("depth in DuckDB", "tables/engines.py", "place <= {depth}", "place < {depth}", engine="duckdb"),
     _in_tables(
-        "order in DuckDB", "tables/engines.py", "{SCORE} DESC, {DOC} DESC)", "{SCORE} DESC, {DOC})", engine="duckdb"
+        "order in DuckDB", "tables/engines.py", '{SCORE} DESC, {DOC} DESC"', '{SCORE} DESC, {DOC}"', engine="duckdb"
     ),
     _in_tables("missing queries dropped", "tables/ranking_table.py", 'on=lists, how="left")', 'on=lists, how="inner")'),
     _in_tables("cut-off left out", "tables/ranking_table.py", 'float("inf") if cutoff is None', 'float("inf") if True'),

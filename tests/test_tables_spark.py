@@ -158,6 +158,41 @@ def test_lists_are_cut_before_rows_are_exchanged(spark, tmp_path, capsys):
     assert "WindowGroupLimit" not in plan_of(evaluate_tables(*frames, "AP"), capsys)  # all of each list is needed
 
 
+def test_ties_are_counted_among_the_cut_lists(spark, tmp_path, capsys):
+    from permed_measures.tables.engines import highest_scores
+    from permed_measures.tables.files import evaluations
+    from permed_measures.tables.inputs import as_table
+
+    # of the first four, c and d tie with each other, and b with a, which is fifth
+    run = {"q": {"d": 3.0, "c": 3.0, "e": 2.5, "b": 2.0, "a": 2.0, "f": 1.0}}
+    for name, frame in zip(("qrels", "run"), tables(spark, {"q": {"a": 1}}, run), strict=True):
+        frame.write.parquet(str(tmp_path / name))
+    qrels, returned = (spark.read.parquet(str(tmp_path / name)) for name in ("qrels", "run"))
+    plan = plan_of(highest_scores(as_table(returned, "run").rows, 5).to_native(), capsys)
+    cut, scan = plan.index("5, Partial"), plan.index("FileScan parquet")
+    assert "Exchange" in plan[:cut]
+    assert "Exchange" not in plan[cut:scan]
+    found = evaluations(qrels, returned, "P@4", by_query=False).systems[None]
+    assert found.notes == evaluate({"q": {"a": 1}}, run, "P@4").notes
+    assert any(note.startswith("75.0% of the documents in the top 4 tie") for note in found.notes)
+
+
+def test_files_of_whole_numbers_and_of_floats_are_one_table(spark, tmp_path):
+    from permed_measures.tables import evaluate_tables
+    from permed_measures.tables.sessions import _Spark
+
+    files = {"score int": [("q", "b", 2)], "score double": [("q", "a", 2.5), ("q", "c", 1.0)]}
+    for part, (score, rows) in enumerate(files.items()):
+        frame = spark.createDataFrame(rows, f"query_id string, doc_id string, {score}")
+        frame.coalesce(1).write.parquet(str(tmp_path / "run" / f"part={part}"))
+    qrels = values_of(spark, "query_id, doc_id, relevance", "('q', 'a', 1)")
+    run = _Spark(spark, ()).read(str(tmp_path / "run"))
+    assert dict(run.dtypes)["score"] == "double"
+    assert by_query(evaluate_tables(qrels, run, "RR")) == {
+        "q": {"RR": 1.0}
+    }  # as a whole number a's 2.5 would tie with b
+
+
 def test_duplicates_are_found_by_short_hashes_and_none_where_only_hashes_are_equal(spark, capsys):
     """Of 2,000 documents, 2000 * 1999 / 2 / 65536 = 30 pairs are expected to share 16 bits of their hash."""
     from permed_measures.tables import inspect_tables

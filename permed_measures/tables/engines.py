@@ -160,10 +160,12 @@ def tied_scores(lists: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
     """Return the highest scores of each list, and more where some are equal: its keys and score."""
-    keys = list_keys(run)
-    if run.implementation.is_duckdb() and number <= _MOST_BEST:
-        of = ", ".join(keys)
-        return _lazy(nw.to_native(run).aggregate(f"{of}, unnest(max({SCORE}, {number})) AS {SCORE}", of))
+    keys, native = list_keys(run), nw.to_native(run)
+    if run.implementation.is_duckdb():  # by two columns: for an order by one it would hold the best of all in memory
+        top = _down_to(native.project(f"{', '.join(keys)}, {SCORE}, {_place(keys)}"), number)
+        return _lazy(top.project(f"{', '.join(keys)}, {SCORE}"))
+    if run.implementation.is_spark_like():
+        return _lazy(_down_to(native.selectExpr(*keys, SCORE, _place(keys, f"{SCORE} DESC")), number).drop("place"))
     best = _best_in_polars(run, number) if run.implementation.is_polars() else _best(run, number)
     return best.select(*keys, SCORE)
 
@@ -188,9 +190,9 @@ def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame
     return _lazy(ranked.selectExpr(*keys, DOC, f"CAST(place AS DOUBLE) AS {RANK}"))
 
 
-def _place(keys: list[str]) -> str:
+def _place(keys: list[str], order: str = f"{SCORE} DESC, {DOC} DESC") -> str:
     """Write the place of a document in its list, in the SQL that DuckDB and Spark share."""
-    return f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {SCORE} DESC, {DOC} DESC) AS place"
+    return f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {order}) AS place"
 
 
 def _down_to(ranked: Any, depth: int | None) -> Any:  # noqa: ANN401  (a table of DuckDB or Spark)

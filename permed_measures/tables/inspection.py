@@ -311,7 +311,7 @@ def _counts(rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any
     """Count rows, faults, and rows that repeat a pair of query and document."""
     flagged, flags = _flagged(rows, table)
     if rows.implementation.is_spark_like():
-        packed = packed_lists(flagged, flags) if packed is None else packed
+        packed = packed_lists(flagged, flags, 32) if packed is None else packed
         counts = _one_row(packed.select(nw.col(ONE, DOUBTFUL, *flags).sum()))
         repeated = _repeated(rows, packed) if counts[DOUBTFUL] else 0
         return {"rows": counts[ONE], "duplicates": repeated, **{name: counts[flag] for flag, name in flags.items()}}
