@@ -161,6 +161,14 @@ def test_the_lines_of_holes(shell):
         of("holes").validate(json.loads(line))
 
 
+def test_what_python_writes_is_what_the_shell_does():
+    from permed_measures import evaluate
+
+    found = evaluate({"q": {"a": 1}}, {"q": ["a", "x"]}, "AP nDCG@10")
+    of("eval").validate(json.loads(found.to_json()))
+    of("eval").validate(found.to_dict(by_query=True, notes=True))
+
+
 def test_a_field_that_no_schema_knows_is_found(shell):
     found = json.loads(shell(*CASES[0][1], "--format", "json").stdout)
     assert not of("eval").is_valid({**found, "new": 1})

@@ -40,6 +40,7 @@ EVALUATION = {
     "description?": "string: of the run, by --describe",
     "intervals?": {"*": INTERVAL},
     "queries?": {"*": BY_MEASURE},
+    "notes?": NOTES,
 }
 PART = {
     "group": "string?: its name; null: all queries",
