@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from permed_measures import inference
+from permed_measures.gating.checks import queries_for_margin
 from permed_measures.inference import DIFFERENCE, VALUE, Span, Units, units
 
 approx = pytest.approx
@@ -86,7 +87,7 @@ def test_queries_needed_turn_detectable_round():
     assert inference.detectable(0.2 / math.sqrt(num), num, 0.05, 6) <= 0.02
     assert inference.detectable(0.2 / math.sqrt(num - 1), num - 1, 0.05, 6) > 0.02
     assert inference.detectable(0.1, 14, 0.05) is None
-    assert inference.queries_for_margin(0.2, 0.05) == math.ceil(((1.6448536 + 0.8416212) * 4) ** 2)
+    assert queries_for_margin(0.2, 0.05) == math.ceil(((1.6448536 + 0.8416212) * 4) ** 2)
 
 
 def test_equivalent_needs_the_interval_within_the_margin():

@@ -181,12 +181,15 @@ def test_one_list_in_arithmetic():
     assert flag.evaluate(run) == {"q": {"map": 1.0, "gwmap": pytest.approx((1 / 2 + 1 + 1 / 2) / 3)}}
 
 
-@pytest.mark.parametrize("name", ["GWAP(max_rel=3)@3", "ListAP@3", "ListNDCG@3", "GradedRBP(max_rel=3)", "RelativeP@2"])
+@pytest.mark.parametrize(
+    "name",
+    ["GWAP(max_rel=3)@3", "ListAP@3", "ListNDCG@3", "GradedRBP(max_rel=3)", "RelativeP@2", "RBP@3", "IPrecNearest@0.5"],
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_ours_are_those_of_the_list_without_the_others(name, seed):
     qrels, run = some_data(seed)
     left = {query_id: [d for d in order(scores) if qrels[query_id].get(d, -1) >= 0] for query_id, scores in run.items()}
-    measure = parse(name)(judged_only=True)
+    measure = parse(parse(name)(judged_only=True))
     wanted = next(iter(evaluate(qrels, left, name).columns.values()))
     assert evaluate(qrels, run, measure).columns[measure] == pytest.approx(wanted, abs=1e-12)
     assert by_table(qrels, run, measure) == pytest.approx(wanted, abs=1e-12)

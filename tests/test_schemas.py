@@ -28,6 +28,7 @@ CASES = [
     ("eval", ("eval", QRELS, OLD, "-m", "P@1 nDCG@10")),
     ("eval", ("eval", QRELS, OLD, NEW, "-m", "P@1 NumQ", "--interval", "--by-query")),
     ("eval", ("eval", QRELS, OLD, "-m", "RR", "--ties", "expected")),
+    ("eval", ("eval", QRELS, OLD, NEW, "-m", "RR", "--describe", "one/descriptions.tsv")),
     ("eval-human", ("eval", "judge.jsonl", OLD, "--human", QRELS, "-m", "P@5")),
     ("compare", ("compare", QRELS, OLD, NEW, OTHER, "--cluster", "conversation", "--all-pairs", "--group", "turn")),
     ("compare", ("compare", QRELS, OLD, NEW, "-m", "P@1 nDCG@10", "--margin", "0.1", "--test", "wilcoxon")),

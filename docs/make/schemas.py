@@ -37,6 +37,7 @@ TARGET = {
 EVALUATION = {
     "metrics": {"*": "number?: the mean, by the name that the profile or the user gave the measure; NaN over nothing"},
     "signatures": {"*": SIGNATURE},
+    "description?": "string: of the run, by --describe",
     "intervals?": {"*": INTERVAL},
     "queries?": {"*": BY_MEASURE},
 }

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from statistics import fmean
+from statistics import NormalDist, fmean
 from typing import Any, Literal, get_args
 
 from permed_measures import inference
@@ -250,8 +250,14 @@ def queries_needed(sample: Units, margin: float, wide: Span, alpha: float, extra
 
     if not enough(math.inf):
         return None
-    least = max(2, inference.queries_for_margin(math.sqrt(spread), margin, alpha))
+    least = max(2, queries_for_margin(math.sqrt(spread), margin, alpha))
     return math.ceil(inference.fewest(enough, least) * sample.queries / len(sample))
+
+
+def queries_for_margin(deviation: float, allowed: float, alpha: float = 0.05) -> int:
+    """Return about how many queries decide a margin: ((z.95 + z.80)·s / X)²."""
+    levels = NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(inference.POWER)
+    return math.ceil((levels * deviation / allowed) ** 2)
 
 
 def decide_drops(checks: Sequence[Check], rules: Rules, correct: Callable[..., list[float | None]]) -> list[Check]:

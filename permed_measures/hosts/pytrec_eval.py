@@ -107,7 +107,8 @@ class RelevanceEvaluator:
         if self._exact is not None and type(scores) is dict and set(map(type, scores.values())) == {dict}:
             names, plan = self._exact
             query_ids = [query_id for query_id in as_run(scores) if query_id in self._qrels]
-            columns = plan.over_columns(rankings_of(self._qrels, scores, query_ids, depth=plan.depth))
+            ranked = rankings_of(self._qrels, scores, query_ids, depth=plan.depth, cutoff=plan.depth)
+            columns = plan.over_columns(ranked)
             if len(columns) == len(names):
                 rows = zip(*(columns[index] for index in range(len(names))), strict=True)
                 return {q: dict(zip(names, row, strict=True)) for q, row in zip(query_ids, rows, strict=True)}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from permed_measures.inference.student import t_quantile, t_tail
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Interval = tuple[float, float]
-DropVerdict = Literal["holds", "fails", "undecided"]
 
 SAME = 1e-9
 """Two values that differ by less are a tie: the same sum taken in another order differs in its last digits."""
@@ -98,8 +97,8 @@ def units(values: Mapping[str, float] | Iterable[float], cluster_of: Callable[[s
     for query_id, value in values.items():
         members.setdefault(cluster_of(query_id), []).append(value)
     sums = [math.fsum(inside) for inside in members.values()]
-    whole = all(float(value).is_integer() for value in values.values())
-    return Units(sums, [len(inside) for inside in members.values()], whole)
+    sizes = [len(inside) for inside in members.values()]
+    return Units(sums, sizes, all(float(value).is_integer() for value in values.values()))
 
 
 @dataclass(frozen=True)
@@ -160,11 +159,10 @@ def estimate(sample: Units, k: int = 0, span: Span = DIFFERENCE, *, extra: Extra
     num = len(sample)
     if num < 2:  # noqa: PLR2004  (one unit has no spread)
         return None
-    total = sample.queries
+    total, grown = sample.queries, num + 2 * k
     size = total / num
     sums = [*sample.sums, *[size * span.low] * k, *[size * span.high] * k]
     everything = total + 2 * k * size
-    grown = num + 2 * k
     mean = math.fsum(sums) / everything
     if sample.sizes is None:
         variance = math.fsum([(value - mean) ** 2 for value in sums]) / (grown * (grown - 1))
@@ -268,8 +266,7 @@ def drawn_sign_flip_p(columns: Floats, seed: int) -> list[float]:
     """
     import numpy as np  # noqa: PLC0415  (only for drawing)
 
-    num = len(columns)
-    times = draws(num)
+    num, times = len(columns), draws(len(columns))
     totals = columns.sum(axis=0)
     bound = np.abs(totals) - SAME
     far = np.zeros(columns.shape[1], dtype=int)
@@ -320,9 +317,8 @@ def detectable(error: float, num: float, alpha: float, comparisons: int = 1) -> 
 @lru_cache(maxsize=4096)
 def _needed_errors(num: float, level: float) -> float:
     """Solve mean_u[Φ(c - qu) + Φ(-c - qu)] = 0.8 for c; u are quantiles of √(χ²/df), by Wilson and Hilferty."""
-    free = num - 1
+    free, steps = num - 1, 64
     third = 2 / (9 * free)
-    steps = 64
     normals = [_NORMAL.inv_cdf((step + 0.5) / steps) for step in range(steps)]
     spreads = [max(0.0, 1 - third + z * math.sqrt(third)) ** 1.5 for z in normals]
     critical = t_quantile(1 - level / 2, free)
@@ -373,8 +369,8 @@ class Drop:
     smallest_margin: float | None
     """The smallest margin that these queries can decide: (t.95 + t.80)·√V at k = 2."""
 
-    def verdict(self, allowed: float, p_adjusted: float | None, alpha: float = 0.05) -> DropVerdict:
-        """Return what can be said, given the p-value corrected over all checks."""
+    def verdict(self, allowed: float, p_adjusted: float | None, alpha: float = 0.05) -> str:
+        """Return holds, fails or undecided, given the p-value corrected over all checks."""
         if self.upper is not None and self.upper < allowed:
             return "holds"
         return "fails" if p_adjusted is not None and p_adjusted < alpha else "undecided"
@@ -402,8 +398,3 @@ def fewest_units(allowed: float, alpha: float = 0.05) -> int:
     while t_quantile(1 - alpha, num + 3.0) * 2 / math.sqrt((num + 4) * (num + 3)) >= allowed:
         num += 1
     return num
-
-
-def queries_for_margin(deviation: float, allowed: float, alpha: float = 0.05) -> int:
-    """Return about how many queries decide a margin: ((z.95 + z.80)·s / X)²."""
-    return math.ceil(((_NORMAL.inv_cdf(1 - alpha) + _NORMAL.inv_cdf(POWER)) * deviation / allowed) ** 2)

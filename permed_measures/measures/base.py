@@ -80,8 +80,10 @@ def written(measure: Measure, params: Mapping[str, Any] | None = None) -> str:
     ('AP@10', 'AP(rel=1)@10')
     """
     known = measure.params if params is None else params
+    # numpy's int64(1) prints as a call of numpy
+    plain = {name: value.item() if hasattr(value, "item") else value for name, value in known.items()}
     # ir_measures leaves out dict entries whose key equals their value; here every entry is printed
-    given = ",".join(f"{name}={_plain(value)!r}" for name, value in known.items() if name != measure.AT_PARAM)
+    given = ",".join(f"{name}={value!r}" for name, value in plain.items() if name != measure.AT_PARAM)
     at = f"@{known[measure.AT_PARAM]}" if measure.AT_PARAM in known else ""
     return f"{measure.NAME}({given}){at}" if given else f"{measure.NAME}{at}"
 
@@ -90,11 +92,6 @@ def takes_threshold(measure: Measure) -> bool:
     """Whether a ``min_relevance`` is the ``rel`` of this measure: it has one by default, and was not given one."""
     info = measure.SUPPORTED_PARAMS.get("rel")
     return info is not None and isinstance(info.default, (int, float)) and "rel" not in measure.params
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401  (of a parameter's own type)
-    """Make 1 of numpy's int64(1), which prints as a call of numpy."""
-    return value.item() if hasattr(value, "item") else value
 
 
 class RankingMeasure(Measure):  # type: ignore[misc]  # ir_measures is untyped
@@ -287,8 +284,7 @@ def define(cls: type[MeasureT]) -> MeasureT:
 
     A name that another measure has, or that a host cannot read, is a ParamError. The same class may be defined again,
     as a reload does.
-    ``cls`` is a subclass of :class:`RankingMeasure`. Returns the measure; raises TypeError where something is not
-    declared.
+    ``cls`` is a subclass of :class:`RankingMeasure`. Returns the measure; raises TypeError for what is not declared.
 
     >>> from permed_measures import GWAP
     >>> define(type(GWAP)) == GWAP

@@ -3,7 +3,7 @@
 from itertools import accumulate
 
 from permed_measures.measures.base import Expr, RankingMeasure, RankingTable, define
-from permed_measures.measures.declarations import JUDGED_ONLY, REL, HostName, Param, Reading
+from permed_measures.measures.declarations import REL, HostName, Param, Reading
 from permed_measures.ranking import Ranking
 
 ROUNDINGS = ("up", "nearest")
@@ -38,17 +38,14 @@ def at_recall(table: RankingTable, rank: Expr, *, recall: float, rel: float, rou
     return table.max_hits(found / rank, relevant & enough)
 
 
-def iprec_nearest(ranking: Ranking, *, recall: float, rel: float, judged_only: bool) -> float:
+def iprec_nearest(ranking: Ranking, *, recall: float, rel: float) -> float:
     """Return the highest precision at any rank where the recall is reached."""
-    if judged_only:
-        ranking = ranking.judged_only()
     return at_level(interpolated(ranking, rel), level(recall, ranking.num_rel(rel), "nearest"))
 
 
-def iprec_nearest_expression(table: RankingTable, *, recall: float, rel: float, judged_only: bool) -> Expr:
+def iprec_nearest_expression(table: RankingTable, *, recall: float, rel: float) -> Expr:
     """Write the same over a table."""
-    rank = table.ranks(judged_only=judged_only)
-    return at_recall(table, rank, recall=recall, rel=rel, rounding="nearest")
+    return at_recall(table, table.rank, recall=recall, rel=rel, rounding="nearest")
 
 
 class _IPrecNearest(RankingMeasure):
@@ -76,12 +73,11 @@ class _IPrecNearest(RankingMeasure):
     SUPPORTED_PARAMS = {
         "recall": Param("number", low=0, high=1, required=True, desc="the recall that must be reached"),
         "rel": REL,
-        "judged_only": JUDGED_ONLY,
     }
     kernel = staticmethod(iprec_nearest)
     expression = staticmethod(iprec_nearest_expression)
     READS = Reading("iprec", {"levels": "nearest"})
-    EXAMPLES = ({"recall": 0}, {"recall": 0.3}, {"recall": 1, "rel": 2}, {"recall": 0.5, "judged_only": True})
+    EXAMPLES = ({"recall": 0}, {"recall": 0.3}, {"recall": 1, "rel": 2})
 
 
 IPrecNearest = define(_IPrecNearest)
