@@ -161,9 +161,9 @@ def tied_scores(lists: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
     """Return the highest scores of each list, and more where some are equal: its keys and score."""
     keys, native = list_keys(run), nw.to_native(run)
-    if run.implementation.is_duckdb():  # by two columns: for an order by one it would hold the best of all in memory
-        top = _down_to(native.project(f"{', '.join(keys)}, {SCORE}, {_place(keys)}"), number)
-        return _lazy(top.project(f"{', '.join(keys)}, {SCORE}"))
+    if run.implementation.is_duckdb() and number <= _MOST_BEST:
+        of = ", ".join(keys)
+        return _lazy(native.aggregate(f"{of}, unnest(max({SCORE}, {number})) AS {SCORE}", of))
     if run.implementation.is_spark_like():
         return _lazy(_down_to(native.selectExpr(*keys, SCORE, _place(keys, f"{SCORE} DESC")), number).drop("place"))
     best = _best_in_polars(run, number) if run.implementation.is_polars() else _best(run, number)
