@@ -17,6 +17,7 @@ from permed_measures.files.rows import DUPLICATES, Duplicates
 from permed_measures.measures import DEFINED, STANDARD, declared
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
+from permed_measures.tables.counts import count_ties, full_join, systems_of
 from permed_measures.tables.engines import best_lists, fetch, rank_run, with_plain_names, within_reach
 from permed_measures.tables.inputs import (
     LOWEST,
@@ -34,10 +35,7 @@ from permed_measures.tables.inspection import (
     TableFacts,
     check,
     check_grades,
-    count_ties,
-    full_join,
     inspected,
-    systems_of,
 )
 from permed_measures.tables.ranking_table import (
     DOC,

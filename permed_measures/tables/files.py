@@ -18,11 +18,12 @@ from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.notes import Basis, Queries
 from permed_measures.numbers import canonical
 from permed_measures.ranking import order as in_order
+from permed_measures.tables.counts import some_lists, some_queries, systems_of
 from permed_measures.tables.datasets import is_parquet
 from permed_measures.tables.digests import table_digests
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
-from permed_measures.tables.inspection import TableFacts, check, inspected, some_lists, some_queries, systems_of
+from permed_measures.tables.inspection import TableFacts, check, inspected
 from permed_measures.tables.ranking_table import GRADE, QUERY, SYSTEM, list_keys, lists_of, queries_of
 from permed_measures.tables.sessions import Session
 

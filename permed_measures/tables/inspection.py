@@ -13,31 +13,28 @@ from ir_measures import Measure
 from permed_measures.errors import InputError
 from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure
-from permed_measures.notes import NAMED, Queries
+from permed_measures.notes import Queries
 from permed_measures.numbers import canonical
+from permed_measures.tables.counts import full_join, one_row, sums_by_system, systems_of
 from permed_measures.tables.engines import (
     DOUBTFUL,
     HASH,
     all_differ,
     best_lists,
     fetch,
-    highest_scores,
     kept,
     packed_lists,
-    tied_scores,
     with_hashes,
 )
-from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, in_32_bits, is_nan_score
+from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, is_nan_score
 from permed_measures.tables.ranking_table import (
     DOC,
     GRADE,
     ONE,
     QUERY,
-    SCORE,
     SYSTEM,
     list_keys,
     queries_of,
-    with_one,
 )
 
 _NAMED = 3
@@ -178,7 +175,7 @@ def _inspect(  # noqa: PLR0913  (as above)
         lists = (run.rows if ranked is None else ranked).group_by(*keys).agg(returned=nw.len())
     lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col("returned")).otherwise(0))
     asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
-    by_system = _by_system(
+    systems = sums_by_system(
         full_join(asked.with_columns(judged=nw.lit(1)), lists, keys).with_columns(
             looked_at=nw.when(seen).then(_at_most(nw.col("returned"), depth)),
             rows=nw.when(~nw.col("judged").is_null()).then(nw.col("returned")),
@@ -187,7 +184,7 @@ def _inspect(  # noqa: PLR0913  (as above)
         ),
         ("looked_at", "rows", "nameless", "judged", "missing", "only_run"),
     )
-    both = {name: sum(counts[name] for counts in by_system.values()) for name in next(iter(by_system.values()))}
+    both = {name: sum(counts[name] for counts in systems.values()) for name in next(iter(systems.values()))}
     judged_run = run.unknown_rows
     if both["only_run"]:
         judged_run = judged_run.join(judged_queries, on=QUERY, how="semi")
@@ -210,82 +207,8 @@ def _inspect(  # noqa: PLR0913  (as above)
         nan_scores=in_run["NaN scores"],
         looked_at=both["looked_at"],
         faults=tuple(faults),
-        by_system=by_system,
+        by_system=systems,
     )
-
-
-def full_join(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
-    """Join and keep the rows of both; keys that only the right side has are there, too."""
-    joined = left.join(right, on=keys, how="full", suffix="_of_right")
-    others = [f"{key}_of_right" for key in keys]
-    return joined.with_columns(*[nw.coalesce(key, f"{key}_of_right").alias(key) for key in keys]).drop(*others)
-
-
-def systems_of(run: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return the name of every system once."""
-    return run.group_by(SYSTEM).agg(nw.len().alias(ONE)).select(SYSTEM)
-
-
-def _by_system(rows: nw.LazyFrame[Any], columns: Collection[str]) -> dict[str | None, dict[str, int]]:
-    """Sum columns up for every system; for None where there is but one run."""
-    sums = [nw.col(name).sum() for name in columns]
-    if SYSTEM not in rows.collect_schema().names():
-        return {None: _one_row(rows.select(*sums))}
-    found = fetch(rows.group_by(SYSTEM).agg(*sums).select(SYSTEM, *columns))
-    return {
-        system: dict(zip(columns, (int(n or 0) for n in counts), strict=True))
-        for system, *counts in sorted(found, key=str)
-    }
-
-
-def count_ties(
-    rows: nw.LazyFrame[Any], depth: int | None, lists: nw.LazyFrame[Any] | None = None
-) -> dict[str | None, tuple[int, int]]:
-    """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats.
-
-    ``rows`` holds 64-bit scores, and no NaN; ``lists`` are their best ones, where they are known. The counts are of
-    every system, or of None.
-    """
-    keys = list_keys(rows)
-    top = rows.select(*keys, SCORE) if depth is None else highest_scores(rows, depth + 1)
-    if lists is not None:
-        top = tied_scores(lists)
-    ranked = with_one(top).with_columns(
-        place=nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=SCORE),
-        above=nw.col(SCORE).shift(-1).over(*keys, order_by=SCORE),
-        below=nw.col(SCORE).shift(1).over(*keys, order_by=SCORE),
-    )
-    if depth is not None:
-        ranked = ranked.filter(nw.col("place") <= depth)
-    names = (SCORE, "above", "below")
-    score, above, below = map(nw.col, names)
-    score32, above32, below32 = (in_32_bits(ranked, name) for name in names)
-    tied = ranked.with_columns(
-        single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
-        double=nw.when((score == above) | (score == below)).then(1).otherwise(0),
-    )
-    found = _by_system(tied, ("single", "double"))
-    return {system: (counts["single"], counts["double"]) for system, counts in found.items()}
-
-
-def some_lists(lists: nw.LazyFrame[Any]) -> dict[str | None, Queries]:
-    """Count the lists of every system, or of None, and name the first queries by id."""
-    if list_keys(lists) == [QUERY]:
-        return {None: some_queries(lists)}
-    numbers = _by_system(with_one(lists), (ONE,))
-    place = nw.col(ONE).cum_count().over(SYSTEM, order_by=QUERY)
-    first = with_one(lists).with_columns(place=place).filter(nw.col("place") <= NAMED).select(SYSTEM, QUERY)
-    named: dict[str, list[str]] = {}
-    for system, query in sorted(fetch(first)):
-        named.setdefault(system, []).append(query)
-    return {system: Queries(counts[ONE], tuple(named[system or ""])) for system, counts in numbers.items()}
-
-
-def some_queries(rows: nw.LazyFrame[Any]) -> Queries:
-    """Count the queries of some rows, and name the first by id."""
-    queries = queries_of(rows)
-    number = _one_row(with_one(queries).select(nw.col(ONE).sum()))[ONE]
-    return Queries(number, tuple(query for (query,) in fetch(queries.sort(QUERY).head(NAMED))) if number else ())
 
 
 def _at_most(length: nw.Expr, depth: int | None) -> nw.Expr:
@@ -312,17 +235,17 @@ def _counts(rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any
     flagged, flags = _flagged(rows, table)
     if rows.implementation.is_spark_like():
         packed = packed_lists(flagged, flags, 32) if packed is None else packed
-        counts = _one_row(packed.select(nw.col(ONE, DOUBTFUL, *flags).sum()))
+        counts = one_row(packed.select(nw.col(ONE, DOUBTFUL, *flags).sum()))
         repeated = _repeated(rows, packed) if counts[DOUBTFUL] else 0
         return {"rows": counts[ONE], "duplicates": repeated, **{name: counts[flag] for flag, name in flags.items()}}
     faulty = [nw.col(name).count() for name in flags]
     hashed = with_hashes(flagged)
     counts = {}
     if hashed is not None:
-        counts = _one_row(hashed.select(nw.col(ONE).count(), *faulty, docs=nw.col(HASH).n_unique()))
+        counts = one_row(hashed.select(nw.col(ONE).count(), *faulty, docs=nw.col(HASH).n_unique()))
     if not counts or counts["docs"] < counts[ONE]:  # two rows of one hash may differ: look at them as they are
         pairs = flagged.group_by(*list_keys(flagged), DOC).agg(nw.len().alias(ONE), *faulty)
-        counts = _one_row(pairs.select(nw.col(ONE, *flags).sum(), docs=nw.col(ONE).count()))
+        counts = one_row(pairs.select(nw.col(ONE, *flags).sum(), docs=nw.col(ONE).count()))
     found = {name: counts[flag] for flag, name in flags.items()}
     return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
 
@@ -333,7 +256,7 @@ def _repeated(rows: nw.LazyFrame[Any], packed: nw.LazyFrame[Any]) -> int:
     rows = rows.join(packed.filter(nw.col(DOUBTFUL) > 0).select(*keys), on=keys, how="semi")
     packed = packed_lists(rows, (), 32).filter(nw.col(DOUBTFUL) > 0)
     pairs = rows.join(packed.select(*keys), on=keys, how="semi").group_by(*keys, DOC).agg(nw.len().alias(ONE))
-    counts = _one_row(pairs.select(nw.col(ONE).sum(), docs=nw.col(ONE).count()))
+    counts = one_row(pairs.select(nw.col(ONE).sum(), docs=nw.col(ONE).count()))
     return counts[ONE] - counts["docs"]
 
 
@@ -356,11 +279,6 @@ def faulty_rows(table: InputTable) -> nw.LazyFrame[Any]:
         wrong |= nw.col(flag) > 0
     shown = [nw.col(flag).alias(name.replace(" ", "_").lower()) for flag, name in flags.items()]
     return pairs.filter(wrong).select(*list_keys(flagged), DOC, nw.col(ONE).alias("copies"), *shown)
-
-
-def _one_row(frame: nw.LazyFrame[Any]) -> dict[str, int]:
-    (row,) = fetch(frame)
-    return {name: int(count or 0) for name, count in zip(frame.collect_schema().names(), row, strict=True)}
 
 
 def _faults(table: InputTable, rows: nw.LazyFrame[Any], counts: dict[str, int]) -> list[Fault]:
