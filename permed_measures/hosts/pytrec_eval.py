@@ -22,7 +22,7 @@ from pytrec_eval import compute_aggregated_measure, parse_qrel, parse_run, suppo
 from permed_measures.delegate import MAX_GRADE, binary, fit, handed, own_evaluator
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.evaluate import Plan
-from permed_measures.hosts.pytrec_eval_names import GRADED, exact, over_columns, read, supported_measures
+from permed_measures.hosts._pytrec_eval_names import GRADED, exact, over_columns, read, supported_measures
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run, distinct_grades, ranking_of, rankings_of
 from permed_measures.numbers import as_float, lowest_relevant
 from permed_measures.ranking import Rankings

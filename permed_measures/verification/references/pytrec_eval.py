@@ -91,12 +91,8 @@ def _follows(  # noqa: PLR0913  (what is asked, how the value follows, and three
 ) -> Computation:
     """Ask for some numbers of each query, from which the measure follows; ``filled`` leaves empty lists out: 0/0."""
 
-    def is_filled(qrels: Qrels, run: Run, query_id: str) -> bool:
-        grades = qrels.get(query_id, {})
-        return any(not params.get("judged_only") or grades.get(doc_id, -1) >= 0 for doc_id in run[query_id])
-
     def compute(qrels: Qrels, run: Run) -> Values:
-        asked = {q: scores for q, scores in run.items() if is_filled(qrels, run, q)} if filled else run
+        asked = {query_id: scores for query_id, scores in run.items() if scores} if filled else run
         answers = _ask_binary(qrels, asked, params, names, always=always)
         return {query_id: value(answer) for query_id, answer in answers.items()}
 
