@@ -132,7 +132,7 @@ COMPARISON = {
             ],
         }
     ],
-    "unjudged_by_rank": {"*": ["number?: the share of unjudged documents at rank 1, 2, …"]},
+    "unjudged_by_rank": {"*": ["number: the share of unjudged documents at rank 1, 2, …"]},
     "notes": NOTES,
 }
 PERCENTILES = {

@@ -12,7 +12,7 @@ from permed_measures.render.words import counted, number, signed
 
 WIDTH = 440
 """Of a plot in a page: on a telephone its letters can still be read."""
-_RIGHT, _ROW, _TOP, _AXIS = 14, 26, 8, 26
+_RIGHT, _ROW, _TOP, _AXIS = 20, 26, 8, 26
 _LETTER = 8
 """Pixels of a name's character, about."""
 _LEGEND, _TALL = 18, 190

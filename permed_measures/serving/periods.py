@@ -96,7 +96,8 @@ class PeriodReport(Result):
             plot = figures([Figure(drawn[0], f"Latency by {self.length}", legend=drawn[1])])
             sections.append(Section("Over time", [plot], "over-time", on="page"))
         failed = [f"{p.name}: {p.log.latency.failures}" for p in self.periods if p.log.latency.failures.total]
-        sections.append(Section("Failures", [Lines(failed)], "failures"))
+        if failed:
+            sections.append(Section("Failures", [Lines(failed)], "failures"))
         return Document(f"Serving by {self.length}: {self.name}", f"{len(self.periods)} periods", sections)
 
 
