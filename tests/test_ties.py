@@ -161,7 +161,7 @@ def test_the_shell(tmp_path, capsys):
     def shell(*more):
         files = [str(tmp_path / "qrels.txt"), str(tmp_path / "run.txt")]
         with pytest.raises(SystemExit) as end:
-            main(["eval", *files, "-m", "RR", "--format", "csv", "-p", "17", *more])
+            main(["eval", *files, "-m", "RR", "--format", "csv", *more])
         return end.value.code or 0, capsys.readouterr()
 
     for kind, value in (("trec", 1 / 2), ("input", 1.0), ("expected", (1 + 1 + 1 / 2) / 3), ("worst", 1 / 2)):
