@@ -70,7 +70,7 @@ class Arms:
             self._cutoff = self._cutoff or deepest_cutoff(evaluation.labels)
             self._counts |= {} if len(self.names) == 1 else {name: dict(pairs)}
         first = name not in self.unjudged
-        if first and evaluation.unjudged:
+        if first and (run is not None or evaluation.unjudged):
             self.unjudged[name] = evaluation.unjudged
         if run is not None and first:
             self._cutoff = cutoff = self._cutoff or deepest_cutoff(evaluation.labels)

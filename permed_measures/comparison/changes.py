@@ -222,9 +222,7 @@ class Values:
             losses=sum(map((0.0).__gt__, differences)),
             effect_size=significance.effect_size(differences),
             decided_by=decided_by,
-            direction=ranks[1]
-            if ranks and decided_by == "wilcoxon"
-            else ((difference or 0) > 0) - ((difference or 0) < 0),
+            direction=ranks[1] if ranks and decided_by == "wilcoxon" else _sign(difference),
             smallest_p=_smallest(sample, decided_by),
             estimate=found,
             equivalent=None if margin is None else inference.equivalent(sample, margin, wide, extra=extra),
@@ -233,6 +231,10 @@ class Values:
             p=p_values["randomization" if decided_by == "sign flips" else decided_by],
         )
         return change, sample
+
+
+def _sign(value: float | None) -> int:
+    return 0 if value is None else (value > 0) - (value < 0)
 
 
 def _deciding(sample: Units, settings: Settings, extra: Extra) -> Decided:

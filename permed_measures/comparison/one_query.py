@@ -12,10 +12,10 @@ from ir_measures import Measure
 from permed_measures.errors import InputError, check_whole, did_you_mean
 from permed_measures.evaluate import Plan, choose, evaluate
 from permed_measures.evaluate.spans import is_share
+from permed_measures.evaluate.tops import top
 from permed_measures.files.texts import TextsLike, missing_texts, texts_of
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
 from permed_measures.ranking import Order
-from permed_measures.ranking import order as in_order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.queries import cut
 from permed_measures.render.result import Format, Result, written
@@ -109,9 +109,9 @@ class OneQuery(Result):
 
     def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
         """Return the report; LaTeX, which is of tables only, has the query's text below the first."""
-        document = self.document()
         if form != "latex" or not self.text:
             return super().render(form, layout=layout)
+        document = self.document()
         first, *rest = document.tables
         first = replace(first, below=[f"{document.title}: {self.text}", *first.below])
         return written(replace(document, sections=[Section("", [first, *rest])]), form, layout=layout)
@@ -177,9 +177,9 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     grades = judged[query_id]
     labels, *_, rel = choose(measures, profile, None, min_relevance)
     reach = Plan(list(labels), rel, order).depth
-    returned = {name: run.get(query_id, ()) for name, run in lists.items()}
-    ordered = {n: in_order(of, by=order) if isinstance(of, Mapping) else list(of) for n, of in returned.items()}
+    ordered = {name: top(run.get(query_id, ()), None, order) for name, run in lists.items()}
     places = {doc_id: rank for rank, doc_id in enumerate(next(iter(ordered.values()), []), 1)}
+    judged_ones = {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}
     shown = []
     for number, (name, doc_ids) in enumerate(ordered.items()):
         hits = [rank for rank, doc_id in enumerate(doc_ids[:reach], 1) if doc_id in grades]
@@ -189,7 +189,6 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
             for rank, two in zip(hits, pairwise(steps), strict=True)
         }
         none = (0.0,) * len(labels)
-        judged_ones = {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}
         before = places if number else {}
         parts = [
             Part(rank, doc_id, judged_ones.get(doc_id), before.get(doc_id), gains.get(rank, none))

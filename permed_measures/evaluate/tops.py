@@ -45,10 +45,13 @@ def tops(run: Returned, query_ids: Iterable[str], cutoff: int, order: Order = "f
             break
     else:
         return _Packed(packed)
-    return {query_id: _top(run[query_id], cutoff, order) for query_id in held}
+    return {query_id: top(run[query_id], cutoff, order) for query_id in held}
 
 
-def _top(returned: Mapping[str, float] | Sequence[str] | Ranking, cutoff: int, order: Order) -> Sequence[str]:
+def top(
+    returned: Mapping[str, float] | Sequence[str] | Ranking, cutoff: int | None, order: Order = "float32"
+) -> Sequence[str]:
+    """Return the first documents of one list, in order; all of them without a cut-off."""
     if isinstance(returned, Ranking):  # of a large file: its first ids were kept
         return returned.top[:cutoff]
     if not isinstance(returned, Mapping):

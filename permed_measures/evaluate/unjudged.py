@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
 
-from permed_measures.ranking import Rankings, numpy_is_worth_it
+from permed_measures.ranking import Columns, Rankings, numpy_is_worth_it
 
 Shares = Sequence[float]
 """The share of unjudged documents at each rank that a list reaches, from the first on."""
@@ -25,14 +25,10 @@ def unjudged_shares(rankings: Rankings, cutoff: int) -> Shares:
     if rankings.columns is not None:
         returned, _, known, ranks, grades, _ = rankings.columns
         if numpy_is_worth_it(len(grades)):
-            import numpy as np  # noqa: PLC0415  (small runs do without)
-
-            top = np.asarray(ranks)[(np.asarray(ranks) <= cutoff) & (np.asarray(grades) >= 0)]
-            judged = Counter(dict(enumerate(np.bincount(top.astype(np.int64)).tolist())))
-        else:
-            judged = Counter(
-                ranks if min(grades, default=0) >= 0 else [r for r, g in zip(ranks, grades, strict=True) if g >= 0]
-            )
+            return _by_numpy(rankings.columns, cutoff)
+        judged = Counter(
+            ranks if min(grades, default=0) >= 0 else [r for r, g in zip(ranks, grades, strict=True) if g >= 0]
+        )
         ends = Counter(compress(returned, known))
     else:
         judged = Counter(rank for view in rankings.views for rank, grade in view.hits(cutoff) if grade >= 0)
@@ -42,4 +38,16 @@ def unjudged_shares(rankings: Rankings, cutoff: int) -> Shares:
     for rank in range(1, min(cutoff, max(ends, default=0)) + 1):
         reached -= ends[rank - 1]
         shares.append((reached - judged[rank]) / reached)
+    return shares
+
+
+def _by_numpy(columns: Columns, cutoff: int) -> Shares:
+    import numpy as np  # noqa: PLC0415  (small runs do without)
+
+    returned, _, known, ranks, grades, _ = map(np.asarray, columns)
+    lengths = np.minimum(returned[known > 0], cutoff).astype(np.int64)
+    ends = np.bincount(lengths)
+    judged = np.bincount(ranks[(ranks <= cutoff) & (grades >= 0)].astype(np.int64), minlength=len(ends))
+    reached = len(lengths) - np.cumsum(ends)[:-1]
+    shares: list[float] = ((reached - judged[1:]) / reached).tolist()
     return shares

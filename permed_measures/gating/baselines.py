@@ -23,11 +23,11 @@ from ir_measures import Measure
 from permed_measures.comparison.repeats import mean_evaluation
 from permed_measures.errors import InputError
 from permed_measures.evaluate import Evaluation, Plan
+from permed_measures.evaluate.tops import top
 from permed_measures.files.values import Column, SavedRun, SavedValues, read, write
 from permed_measures.inputs import Run, RunLike, as_run
 from permed_measures.notes import Queries
 from permed_measures.ranking import Order
-from permed_measures.ranking import order as in_order
 from permed_measures.signature import Digest, differences
 from permed_measures.tables import EngineRun
 
@@ -67,9 +67,7 @@ class Rankings:
         whole = sha256()
         for query_id in sorted(query_ids):
             if query_id not in known:
-                got = run.get(query_id, ())
-                top = in_order(got, depth, by=self._order) if isinstance(got, Mapping) else list(got[:depth])
-                known[query_id] = json.dumps([query_id, top])
+                known[query_id] = json.dumps([query_id, top(run.get(query_id, ()), depth, self._order)])
             whole.update(known[query_id].encode())
         return whole.hexdigest()[:16]
 
