@@ -5,8 +5,6 @@ not hold, 2 the input, the options or the surroundings are wrong, 3 it could not
 interrupted.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import os
@@ -36,8 +34,7 @@ class _Room:
             try:
                 mmap(-1, _ROOM).close()
             except OSError:
-                msg = f"no room to load {name}"
-                raise MemoryError(msg) from None
+                raise MemoryError(f"no room to load {name}") from None
 
 
 def command_files() -> dict[str, str]:

@@ -1,7 +1,5 @@
 """Runs in an engine: the options of commands that take them, and how paths become tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,8 +61,7 @@ def reading(
         yield Reading()
         return
     if human:
-        msg = f"--human corrects means in memory, not in an engine ({engine}): give single files"
-        raise ParamError(msg)
+        raise ParamError(f"--human corrects means in memory, not in an engine ({engine}): give single files")
     limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
     with opened(engine, **limits) as session:
         from narwhals.exceptions import NarwhalsError  # noqa: PLC0415  (as late as the engine)

@@ -1,7 +1,5 @@
 """The options that say how qrels, runs and reports are written, the same for every command that has them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -103,11 +101,10 @@ def check_texts(form: Format, *others: Any) -> None:  # noqa: ANN401  (options t
     """Refuse texts where there is no page that shows them."""
     given = click.get_current_context().params
     if (given["texts"] or given["documents"]) and (not (is_asked("html") or form == "html") or any(others)):
-        msg = (
+        raise ParamError(
             "--texts and --documents are for the page: give --html FILE too; where means are corrected by --human, by "
             "--lists and in engines there are no documents to show"
         )
-        raise ParamError(msg)
 
 
 describe_option = click.option(
@@ -122,8 +119,7 @@ def descriptions_of(path: str | None, names: Sequence[str]) -> dict[str, str]:
     known = read_pairs(path)
     described = {name: text for name, text in known.items() if name in names}
     if not described:
-        msg = f"{path}: none of the runs {', '.join(names)} is described there, but {', '.join(known)}"
-        raise ParamError(msg)
+        raise ParamError(f"{path}: none of the runs {', '.join(names)} is described there, but {', '.join(known)}")
     return described
 
 
@@ -301,11 +297,10 @@ def form_by_suffix(output: str | None, forms: Sequence[str], otherwise: str = ""
     suffix = Path(output or "").suffix.lower()
     known = {_SUFFIXES.get(form, f".{form}"): form for form in forms}
     if suffix and suffix not in known:
-        msg = (
+        raise ParamError(
             f"-o {output}: the suffix {suffix!r} is none of those that can be written here: {', '.join(known)}; use "
             f"one of these, or a name without a suffix, which gets {forms[0]}{otherwise}"
         )
-        raise ParamError(msg)
     return known.get(suffix, forms[0])
 
 

@@ -1,7 +1,5 @@
 """The commands, as click knows them."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Mapping, Sequence

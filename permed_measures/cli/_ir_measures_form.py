@@ -4,8 +4,6 @@ Arguments, flags and output are ir_measures' own, so that a pipeline switches by
 rest on is said on stderr. It needs no click.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -43,8 +41,7 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
         _check_exists(arguments[0], commands)
     options = _parser(commands).parse_args(list(arguments))
     if options.no_summary and not options.by_query:
-        msg = "--no_summary (-n) only goes with --by_query (-q)"
-        raise ParamError(msg)
+        raise ParamError("--no_summary (-n) only goes with --by_query (-q)")
     if not -1 <= options.places <= _MOST_PLACES:
         msg = f"--places (-p) {options.places} is not allowed; give 0 to {_MOST_PLACES}, or -1 for all digits"
         raise ParamError(msg)

@@ -1,7 +1,5 @@
 """``permed-measures bench-reranker``: quality, latency and cost of rerankers."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys
@@ -192,13 +190,11 @@ def command(  # noqa: PLR0913  (one parameter per option)
     evaluator = RerankEvaluator(queries, qrels, candidates, profile=profile, given=given)
     run_format = None if write_run is None else _run_format(write_run)
     if rates and not threads:
-        msg = "--arrival-rate needs --threads: how many calls may be under way at once"
-        raise ParamError(msg)
+        raise ParamError("--arrival-rate needs --threads: how many calls may be under way at once")
     recorded = {} if calls_file is None else read_recorded(calls_file, evaluator.query_ids)
     names = list(called or recorded)
     if len(names) > 1 and (write_run is not None or write_serving is not None):
-        msg = "--write-run and --write-serving take what one reranker gave; name one only"
-        raise ParamError(msg)
+        raise ParamError("--write-run and --write-serving take what one reranker gave; name one only")
     costs = _costs(names, prices, tokens_per_document, tokens_per_query, evaluator.documents_per_query)
     shared: dict[str, Any] = {"queries_per_day": queries_per_day, "seed": seed}
     made = [evaluator.reranked(name, kept, cost=costs.get(name), **shared) for name, kept in recorded.items()]
@@ -300,8 +296,7 @@ def _costs(
     if not prices:
         return {}
     if tokens_per_document is None:
-        msg = "--usd-per-million-tokens needs --tokens-per-document"
-        raise ParamError(msg)
+        raise ParamError("--usd-per-million-tokens needs --tokens-per-document")
     if len(prices) not in (1, len(names)):
         raise ParamError(f"{len(prices)} prices for {len(names)} rerankers; give one, or one for each")
     each = list(prices) * len(names) if len(prices) == 1 else list(prices)

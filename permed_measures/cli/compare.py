@@ -1,7 +1,5 @@
 """``permed-measures compare``: runs against a baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -154,11 +152,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     form = form_for(output, form)
     check_texts(form, human)
     if human is None and mapping is not None:
-        msg = "--map is for differences that are corrected: give --human FILE, or leave it out"
-        raise ParamError(msg)
+        raise ParamError("--map is for differences that are corrected: give --human FILE, or leave it out")
     if p_imp_cutoff is not None and not p_imp:
-        msg = "--p-imp-cutoff says how deep P-imp looks, and --no-p-imp leaves it out: give one of them"
-        raise ParamError(msg)
+        raise ParamError("--p-imp-cutoff says how deep P-imp looks, and --no-p-imp leaves it out: give one of them")
     with ExitStack() as opening:
         reads = opening.enter_context(reading(of_engine, paths, run_format, human=human is not None, ties=ties))
         judged = None if is_saved(paths[0]) else paths[0]
@@ -172,8 +168,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
             from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
 
             if judged is None or len(others) != 1 or any(isinstance(system, list) for system in systems.values()):
-                msg = "--human takes the judge's qrels, a baseline and one run"
-                raise ParamError(msg)
+                raise ParamError("--human takes the judge's qrels, a baseline and one run")
             asked = ("measures", "profile", "min_relevance", "queries", "order", "human", "mapping", "cluster", "alpha")
             allow_only("--human", *asked, *READING, *LAYOUT)
             found = corrected(

@@ -1,7 +1,5 @@
 """``permed-measures convert``: qrels and runs from one format to another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 
@@ -61,6 +59,5 @@ def _target_format(target: Path, name: str | None) -> ModuleType:
 def _kind(source: Source, module: ModuleType) -> str:
     what: str | None = module.what_is(source)
     if what is None:
-        msg = f"{source.path} may be qrels or a run; say --what qrels or --what run"
-        raise ParamError(msg)
+        raise ParamError(f"{source.path} may be qrels or a run; say --what qrels or --what run")
     return what

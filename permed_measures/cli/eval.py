@@ -1,7 +1,5 @@
 """``permed-measures eval``: one table row per run."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -215,15 +213,12 @@ def _notes(shown: Evaluations) -> Iterator[str]:
 def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, others: Sequence[Any]) -> bool:
     """Whether means are corrected by people's sample; then there is one run, and no other option."""
     if human is None and mapping:
-        msg = "--map is for means that are corrected: give --human FILE, or leave it out"
-        raise ParamError(msg)
+        raise ParamError("--map is for means that are corrected: give --human FILE, or leave it out")
     if human is None and cluster is not None:
-        msg = "--cluster is for intervals and corrected means: add --interval, --html, --figure or --human"
-        raise ParamError(msg)
+        raise ParamError("--cluster is for intervals and corrected means: add --interval, --html, --figure or --human")
     if human is not None and any(others):
         no = "--name, --describe, --by-query, --save, --signatures, --ties or option of engines"
-        msg = f"--human takes one run, and no {no}"
-        raise ParamError(msg)
+        raise ParamError(f"--human takes one run, and no {no}")
     return human is not None
 
 
@@ -243,8 +238,7 @@ def _in_engine(
         msg = "--system takes one RUN, which may be a folder or a pattern; several RUNs are systems themselves"
         raise ParamError(msg)
     if "segments" in options and "write" not in options:
-        msg = "--segment is for what --write FOLDER writes"
-        raise ParamError(msg)
+        raise ParamError("--segment is for what --write FOLDER writes")
     for what, paths in (("qrels", [path]), ("run", runs)):  # the columns of others are known once they are read
         if not all(map(is_parquet, paths)):
             options.pop(f"{what}_columns", None)

@@ -1,7 +1,5 @@
 """``permed-measures gate``: a check for CI."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -221,11 +219,9 @@ def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> Non
     path = baseline if isinstance(baseline, str) and named_runs(baseline) is None else ""
     there = bool(baseline) and (not path or Path(path).exists())
     if how["accept"] and not path:
-        msg = f"--accept needs to know where: --baseline FILE, or baseline = in {NAME}"
-        raise ParamError(msg)
+        raise ParamError(f"--accept needs to know where: --baseline FILE, or baseline = in {NAME}")
     if how["accept"] and there and not is_saved(path):
-        msg = "it is there, and no file of saved values: --accept would overwrite a run"
-        raise InputError(msg, path=path)
+        raise InputError("it is there, and no file of saved values: --accept would overwrite a run", path=path)
     for_values = (
         dict(settings) if there and not how["accept"] else {k: v for k, v in settings.items() if k != "baseline"}
     )
@@ -238,8 +234,7 @@ def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> Non
         given.ask(conditions, known.get("serving"), rules, allow_skipped=True, all_measures=True), lambda _: None
     )
     if found is None:
-        msg = "no measure is named, only serving figures: there is nothing to write, show or accept"
-        raise ParamError(msg)
+        raise ParamError("no measure is named, only serving figures: there is nothing to write, show or accept")
     if how["accept"]:
         said = accept(path, found.runs, found.rankings, known["run_name"])
         means = ", ".join(f"{label} {found.run.means[measure]:.4f}" for measure, label in found.run.labels.items())
@@ -251,7 +246,6 @@ def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> Non
         return
     target = Path(how["output"] or NAME)
     if target.exists():
-        msg = "it is there already; remove it, or name another file with -o"
-        raise InputError(msg, path=target)
+        raise InputError("it is there already; remove it, or name another file with -o", path=target)
     write_whole(target, gate_file(found, shown, settings, target.parent))
     write_or_print(None, f"wrote {target}\n" + shown.render("text"))

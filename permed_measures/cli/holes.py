@@ -1,7 +1,5 @@
 """``permed-measures holes``: what a judge should look at first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

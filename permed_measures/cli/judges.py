@@ -1,7 +1,5 @@
 """``permed-measures judges``: do an LLM and people agree, and which queries to give to people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click
@@ -24,8 +22,7 @@ def _maps(given: Sequence[str], names: Sequence[str]) -> dict[str, str] | str | 
         if not mark and len(given) == 1:
             return text
         if name not in names or not mark:
-            msg = f"--map {text!r}: with several give each as NAME=…; the judges are {', '.join(names)}"
-            raise ParamError(msg)
+            raise ParamError(f"--map {text!r}: with several give each as NAME=…; the judges are {', '.join(names)}")
         named[name] = scale
     return named or None
 
@@ -80,8 +77,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     if sample is not None:
         if judges:
-            msg = f"--sample draws from one file; {len(judges) + 1} are given: name the judge's alone"
-            raise ParamError(msg)
+            raise ParamError(f"--sample draws from one file; {len(judges) + 1} are given: name the judge's alone")
         drawn = sample_queries(read_qrels(human), sample, seed=seed, cluster=cluster)
         write_or_print(output, "".join(f"{query}\n" for query in drawn))
         return

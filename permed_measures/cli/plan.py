@@ -1,7 +1,5 @@
 """``permed-measures plan``: how many queries a difference needs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

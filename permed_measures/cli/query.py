@@ -1,7 +1,5 @@
 """``permed-measures query``: one query, document by document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

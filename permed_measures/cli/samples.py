@@ -70,8 +70,7 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     from permed_measures.ltr.samples import evaluate_samples, read_samples  # noqa: PLC0415  (likewise)
 
     if weights is not None and train is not None:
-        msg = "give either --weights or --train, not both"
-        raise ParamError(msg)
+        raise ParamError("give either --weights or --train, not both")
     fields: dict[str, Any] = {
         "group": _words(group),
         "candidate": candidate,
@@ -137,8 +136,7 @@ class _Training:
 
         if set(samples.feature_names) != set(trained_on.feature_names):  # before the time that training takes
             difference = unlike(samples.feature_names, trained_on.feature_names)
-            msg = f"the features do not match those of the training file: {difference}"
-            raise InputError(msg)
+            raise InputError(f"the features do not match those of the training file: {difference}")
         self.trained_on = trained_on
         self.ranker = SoftmaxRanker(**options, verbose=True).fit(trained_on)
         self.weights = dict(zip(trained_on.feature_names, self.ranker.coef_.tolist(), strict=True))
@@ -183,5 +181,4 @@ def _numbers(text: str) -> list[float]:
     try:
         return [score_of(word) for word in text.replace(",", " ").split()]
     except ValueError:
-        msg = f"--weights {text!r}: give numbers separated by commas, such as 0.4,0.3,0.2,0.1"
-        raise ParamError(msg) from None
+        raise ParamError(f"--weights {text!r}: give numbers separated by commas, such as 0.4,0.3,0.2,0.1") from None

@@ -1,7 +1,5 @@
 """``permed-measures serving``: latency, throughput and cost from a request log."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -91,8 +89,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     """
     form = form_for(output, form)
     if by is not None and against is not None:
-        msg = "--by and --against are two reports; ask for one"
-        raise ParamError(msg)
+        raise ParamError("--by and --against are two reports; ask for one")
     fields = Fields.of_file(log_format) if log_format and log_format.endswith(".toml") else Fields(format=log_format)
     chosen: dict[str, Any] = {"duration": duration_field, "duration_unit": duration_unit, "start": start_field}
     chosen |= {"start_unit": start_unit, "size": size_field}
@@ -118,11 +115,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
 def _cost(requests: RequestLog, price: float | None, tokens: float | None) -> Cost | None:
     if price is None:
         if tokens is not None:
-            msg = "--tokens-per-query without --usd-per-million-tokens: tokens have no price"
-            raise ParamError(msg)
+            raise ParamError("--tokens-per-query without --usd-per-million-tokens: tokens have no price")
         return None
     known = requests.tokens_per_request if tokens is None else tokens
     if known is None:
-        msg = "--usd-per-million-tokens needs --tokens-per-query: the log has no field tokens"
-        raise ParamError(msg)
+        raise ParamError("--usd-per-million-tokens needs --tokens-per-query: the log has no field tokens")
     return Cost(price, tokens_per_document=0, documents_per_query=0, tokens_per_query=known)

@@ -1,7 +1,5 @@
 """``permed-measures sql``: the SQL of an evaluation, for a warehouse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

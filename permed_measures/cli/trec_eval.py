@@ -1,7 +1,5 @@
 """``permed-measures trec_eval``: the command line of trec_eval, and what it prints, to the digit."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -286,8 +284,7 @@ def _views(qrels: Qrels, run: Returned, flags: _Flags) -> tuple[dict[str, Rankin
     if flags.complete and flags.version != _OLD:  # it puts a list of one unjudged document there
         views |= {query_id: Ranking([], judged=[*qrels[query_id].values()], num_ret=1) for query_id in missing}
     if not views:
-        msg = f"none of the {queries(len(qrels))} of the qrels is in the run: are the ids written alike?"
-        raise InputError(msg)
+        raise InputError(f"none of the {queries(len(qrels))} of the qrels is in the run: are the ids written alike?")
     if missing and not flags.complete:
         stops = "" if flags.version == _OLD else "; trec_eval 10.0 stops there, although its help says this"
         print_note(f"note: {queries(len(missing))} of the qrels not in the run, left out; -c counts 0{stops}")

@@ -1,7 +1,5 @@
 """``permed-measures verify``: our values against every installed reference, on the user's data."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 
