@@ -78,9 +78,8 @@ def _mended_streams() -> Iterator[None]:
             undo.callback(setattr, sys, name, stream)
             if stream is None:
                 setattr(sys, name, undo.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: PTH123  (pathlib is slow to load)
-            elif isinstance(
-                getattr(stream, "buffer", None), io.RawIOBase
-            ):  # PYTHONUNBUFFERED: a short write is no error
+            elif isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+                # PYTHONUNBUFFERED: a short write is no error
                 whole = io.BufferedWriter(stream.buffer)
                 setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, stream.errors, line_buffering=True))
                 undo.callback(whole.detach)  # or the caller's stream would be closed with it

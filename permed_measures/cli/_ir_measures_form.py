@@ -19,7 +19,7 @@ from ir_measures import Measure
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean, require
 from permed_measures.evaluate import evaluate
 from permed_measures.files import read_qrels, read_run
-from permed_measures.files.output import print_note
+from permed_measures.files.output import print_notes
 from permed_measures.files.source import STDIN
 from permed_measures.inputs import Qrels, as_qrels
 from permed_measures.measures import parse_all
@@ -61,8 +61,7 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
         for name in names:
             show(_SUMMARY, name, aggregators[name].result())
     sys.stdout.flush()  # notes come below what they are about
-    for note in notes:
-        print_note(f"note: {note}")
+    print_notes(notes)
 
 
 def _qrels(path: str, commands: Sequence[str]) -> Qrels:

@@ -32,8 +32,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
     second: str | None,
     conventions: bool,
     all_values: bool,
-    qrels_format: str | None,
-    run_format: str | None,
     form: Format | None,
     html: str | None,
     output: str | None,
@@ -72,7 +70,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         raise ParamError("--decimals says how many of --value count: give --value too, or leave it out")
     if conventions and (value is not None or first is not None or second is not None):
         raise ParamError("--conventions shows the whole family: leave --value, --a and --b out")
-    judged, returned = qrels_in(qrels, qrels_format), run_in(run, run_format)
+    judged, returned = qrels_in(qrels), run_in(run)
     found = explain(judged, returned, value=value, about=about, decimals=decimals, a=first, b=second)
     in_words = form in ("text", "markdown", "latex")
     report = written(found.document(all_values=all_values), form) if in_words else found.render(form)

@@ -110,7 +110,7 @@ class _Column(NamedTuple):
 @click.option("-M", "--Max_retrieved_per_topic", "most", type=click.IntRange(1), help="Cut each list there.")
 @click.option("-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Take out what is not judged.")
 @click.option("-m", "--measure", "measures", metavar="NAME", multiple=True, help="Such as P.5,10.  [default: official]")
-@click.option("--as", "version", type=click.Choice(list(_VERSIONS)), default="10.0", show_default=True)
+@click.option("--as", "version", type=click.Choice(list(_VERSIONS)), default="10.0")
 def command(*, qrels: str, run: str, measures: Sequence[str], **flags: Any) -> None:  # noqa: ANN401  (those of _Flags)
     r"""Evaluate RUN against QRELS, and print what trec_eval 10.0 prints; with --as 9.0.8, what that one does.
 
