@@ -9,7 +9,8 @@ import click
 
 from permed_measures.cli import _formats
 from permed_measures.cli._engines import NAMES, engine_options, reading
-from permed_measures.comparison import CORRECTIONS, TESTS, compare, run_name
+from permed_measures.comparison import compare, run_name
+from permed_measures.comparison.changes import CORRECTIONS, TESTS
 from permed_measures.comparison.saved import systems_of
 from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import ParamError

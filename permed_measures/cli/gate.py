@@ -10,7 +10,7 @@ import click
 
 from permed_measures.cli import _formats, verdict_shown
 from permed_measures.cli._engines import NAMES, Reading, engine_options, reading
-from permed_measures.comparison import CORRECTIONS
+from permed_measures.comparison.changes import CORRECTIONS
 from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.errors.exits import say

@@ -41,12 +41,8 @@ class Pairs:
     units: int
 
 
-def all_pairs_of(values: "Values") -> dict[Measure, Pairs]:
-    """Compare all runs with each other, measure by measure."""
-    return {measure: _pairs(values, measure) for measure in values.measures}
-
-
-def _pairs(values: "Values", measure: Measure) -> Pairs:
+def pairs_of(values: "Values", measure: Measure) -> Pairs:
+    """Compare all runs with each other by one measure."""
     columns = {name: values.by_key[name, measure] for name in values.names}
     shared = sorted(set.intersection(*(set(column) for column in columns.values())))
     settings = values.settings

@@ -20,6 +20,8 @@ from permed_measures.ranking import Order
 from permed_measures.signature import Conditions
 
 _USUAL_CUTOFF = 10
+KEPT = ("labels", "values", "profile", "min_relevance", "repeats", "conditions", "unjudged")
+"""What a Comparison takes over as it is."""
 
 
 class Arms:
@@ -28,7 +30,6 @@ class Arms:
     labels: Mapping[Measure, str]
     profile: Profile | None
     min_relevance: float | None
-
     conditions: Conditions | None
 
     def __init__(self, qrels: Qrels | None, order: Order, cutoff: int | None, *, p_imp: bool, keep: int = 0) -> None:
@@ -138,13 +139,7 @@ class Arms:
     def p_imp(self, query_ids: Sequence[str] | None, settings: Settings) -> dict[str, PairImprovement]:
         """Return P-imp of every run over some queries, or all; nothing where it was left out."""
         return {
-            name: pair_improvement(
-                counts,
-                self._cutoff or _USUAL_CUTOFF,
-                query_ids=query_ids,
-                cluster_of=settings.clusters,
-                alpha=settings.alpha,
-            )
+            name: pair_improvement(counts, self._cutoff or _USUAL_CUTOFF, query_ids, settings.clusters, settings.alpha)
             for name, counts in self._counts.items()
         }
 

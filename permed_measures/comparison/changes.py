@@ -12,6 +12,7 @@ from permed_measures import inference
 from permed_measures.comparison import significance
 from permed_measures.comparison.p_imp import PairImprovement
 from permed_measures.comparison.repeats import Spread, spread
+from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.evaluate import columns
 from permed_measures.evaluate.clusters import Clusters
 from permed_measures.evaluate.spans import span_of
@@ -41,6 +42,17 @@ class Settings:
     margin: float | None = None
     """A difference that does not matter."""
     clusters: Clusters | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ParamError for what is not allowed."""
+        for name, known in (("test", TESTS), ("correction", CORRECTIONS)):
+            if getattr(self, name) not in known:
+                given = getattr(self, name)
+                raise ParamError(f"{name}={given!r} is not allowed.{did_you_mean(str(given), known)}")
+        if not 0 < self.alpha < 1:
+            raise ParamError(f"alpha={self.alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
+        if self.margin is not None and not 0 < self.margin < float("inf"):
+            raise ParamError(f"margin={self.margin!r} is not allowed; give a number > 0, such as 0.02")
 
     @property
     def by_id(self) -> bool:
@@ -204,6 +216,7 @@ class Values:
         decided_by = _deciding(sample, settings, extra)
         ranks = significance.wilcoxon(sample.means)
         difference, base = (fmean(differences), fmean(old)) if len(old) else (None, None)
+        sign = 0 if difference is None else (difference > 0) - (difference < 0)
         p_values = {
             "t": inference.mean_p(sample, found),
             "wilcoxon": None if ranks is None else ranks[0],
@@ -222,7 +235,7 @@ class Values:
             losses=sum(map((0.0).__gt__, differences)),
             effect_size=significance.effect_size(differences),
             decided_by=decided_by,
-            direction=ranks[1] if ranks and decided_by == "wilcoxon" else _sign(difference),
+            direction=ranks[1] if ranks and decided_by == "wilcoxon" else sign,
             smallest_p=_smallest(sample, decided_by),
             estimate=found,
             equivalent=None if margin is None else inference.equivalent(sample, margin, wide, extra=extra),
@@ -231,10 +244,6 @@ class Values:
             p=p_values["randomization" if decided_by == "sign flips" else decided_by],
         )
         return change, sample
-
-
-def _sign(value: float | None) -> int:
-    return 0 if value is None else (value > 0) - (value < 0)
 
 
 def _deciding(sample: Units, settings: Settings, extra: Extra) -> Decided:

@@ -69,11 +69,8 @@ class OneQuery(Result):
         rows: list[list[Value]] = []
         for part in run.parts:
             grade = "unjudged" if part.grade is None else f"{part.grade:g}"
-            moved = (
-                []
-                if first
-                else ["new" if part.before is None else "" if part.before == part.rank else str(part.before)]
-            )
+            before = "new" if part.before is None else "" if part.before == part.rank else str(part.before)
+            moved = [] if first else [before]
             gains = [
                 replace(cell, sign=True, shown=" " if abs(gain) < _NOTHING else "")
                 for gain, cell in zip(part.gains, self._cells(part.gains), strict=True)

@@ -84,7 +84,6 @@ def pair_counts(qrels: Qrels, before: Tops, after: Tops, *, cutoff: int, rel: fl
 def pair_improvement(
     counts: Mapping[str, Counts],
     cutoff: int,
-    *,
     query_ids: Iterable[str] | None = None,
     cluster_of: Callable[[str], str] | None = None,
     alpha: float = 0.05,

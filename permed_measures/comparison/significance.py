@@ -115,7 +115,7 @@ def within_reach(smallest: Sequence[float | None], alpha: float) -> list[bool]:
 
 def effect_size(differences: Sequence[float]) -> float | None:
     """Return Cohen's d of paired samples: the mean difference in units of its standard deviation."""
-    deviation = spread(differences)
+    deviation = standard_deviation(differences)
     if deviation is None:
         return None
     mean = math.fsum(differences) / len(differences)
@@ -124,10 +124,10 @@ def effect_size(differences: Sequence[float]) -> float | None:
     return mean / deviation
 
 
-def spread(differences: Sequence[float]) -> float | None:
-    """Return the standard deviation; None for one query."""
-    num = len(differences)
-    if num < 2:  # noqa: PLR2004  (one query has no spread)
+def standard_deviation(values: Sequence[float]) -> float | None:
+    """Return the standard deviation of a sample; None of one value."""
+    num = len(values)
+    if num < 2:  # noqa: PLR2004  (one value has no spread)
         return None
-    mean = math.fsum(differences) / num
-    return math.sqrt(math.fsum([(value - mean) ** 2 for value in differences]) / (num - 1))
+    mean = math.fsum(values) / num
+    return math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (num - 1))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 from permed_measures.errors import ParamError, did_you_mean, require
 
@@ -76,6 +77,19 @@ def flat_names(names: Iterable[str]) -> dict[str, str]:
         short = flat_name(name)
         found[name] = f"{short}_{place}" if not short or short in found.values() else short
     return found
+
+
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+
+
+def made_by(module: str, method: MethodT, function: str = "") -> MethodT:
+    """Return a method of a result that a function of another module makes, which is imported when it is called."""
+
+    @wraps(method)
+    def make(self: Result, *args: Any) -> Any:  # noqa: ANN401  (those of the method)
+        return getattr(import_module(f"permed_measures.{module}"), function or method.__name__)(self, *args)
+
+    return cast("MethodT", make)
 
 
 class Result(ABC):

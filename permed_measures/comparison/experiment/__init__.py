@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ir_measures import Measure
 
@@ -30,10 +30,7 @@ from permed_measures.inference import SAME, Interval
 from permed_measures.inference.orders import kendall_tau, tau_ap
 from permed_measures.inputs import as_qrels
 from permed_measures.render.progress import Step
-from permed_measures.render.result import Result
-
-if TYPE_CHECKING:
-    from permed_measures.render.document import Document, Table
+from permed_measures.render.result import Result, made_by
 
 FEWEST_SETS = 6
 """No test over data sets with fewer."""
@@ -100,29 +97,10 @@ class Experiment(Result):
         """All systems, the baseline first."""
         return self.first.names
 
-    def record(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
-        from permed_measures.comparison.experiment.report import as_dict  # noqa: PLC0415  (for those who read it)
-
-        return as_dict(self)
-
-    def as_table(self) -> "Table":
-        """Return one row per data set, measure and system, then those over all sets."""
-        from permed_measures.comparison.experiment.report import as_table  # noqa: PLC0415  (as above)
-
-        return as_table(self)
-
-    def document(self) -> "Document":
-        """Return the means over the sets, a table per set, and how alike they order the systems."""
-        from permed_measures.comparison.experiment.report import document  # noqa: PLC0415  (as above)
-
-        return document(self)
-
-    def page(self) -> "Document":
-        """Return the page, with what can be concluded on each set, and plots."""
-        from permed_measures.comparison.experiment.report import page  # noqa: PLC0415  (as above)
-
-        return page(self)
+    record = made_by("comparison.experiment.report", Result.record, "as_dict")
+    as_table = made_by("comparison.experiment.report", Result.as_table)
+    document = made_by("comparison.experiment.report", Result.document)
+    page = made_by("comparison.experiment.report", Result.page)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the values of all queries into a folder, a file per data set that compare() takes too."""
@@ -312,18 +290,15 @@ def _interval(estimates: Sequence[inference.Estimate | None], alpha: float) -> I
 
 
 def _agreements(comparisons: Mapping[str, Comparison], shared: Mapping[str, Found]) -> list[Agreement]:
+    def column(comparison: Comparison, measure: Measure) -> list[float]:
+        return [comparison.whole.means[system, measure].value or 0.0 for system in comparison.names]
+
     found = []
     for label, sets in shared.items():
-        columns = {dataset: _column(comparison, measure) for dataset, comparison, measure in sets}
-        found += _pairs(label, columns)
+        found += _pairs(label, {dataset: column(comparison, measure) for dataset, comparison, measure in sets})
     for dataset, comparison in comparisons.items():
-        columns = {label: _column(comparison, measure) for measure, label in comparison.labels.items()}
-        found += _pairs(dataset, columns)
+        found += _pairs(dataset, {label: column(comparison, measure) for measure, label in comparison.labels.items()})
     return found
-
-
-def _column(comparison: Comparison, measure: Measure) -> list[float]:
-    return [comparison.whole.means[system, measure].value or 0.0 for system in comparison.names]
 
 
 def _pairs(by: str, columns: Mapping[str, Sequence[float]]) -> list[Agreement]:
