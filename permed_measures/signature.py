@@ -91,12 +91,9 @@ def digests(qrels: Qrels) -> Mapping[str, Digest]:
 class Signature(NamedTuple):
     """The conditions of a measure's values: what is compared must have the same, but for the number of queries."""
 
-    measure: str
-    """With the parameters that are not the defaults, a ``rel`` that ``min_relevance`` gave it among them."""
-    order: str
-    """How precisely scores are compared, and what becomes of ties where that is not trec_eval's rule."""
-    queries: str
-    """Over which queries the mean runs: those of the 'qrels', of the 'run', or in 'both'."""
+    measure: str  # with the parameters that are not the defaults, a ``rel`` that ``min_relevance`` gave it among them
+    order: str  # how precisely scores are compared, and what becomes of ties where that is not trec_eval's rule
+    queries: str  # over which queries the mean runs: those of the 'qrels', of the 'run', or in 'both'
     n: int
     judgements: int
     digest: str

@@ -18,8 +18,7 @@ from pkgutil import iter_modules
 from permed_measures.errors import require
 from permed_measures.errors.exits import drop_output, end
 
-_SELDOM = 100_000
-"""New objects from which on Python looks for garbage."""
+_SELDOM = 100_000  # new objects from which on Python looks for garbage
 
 _ROOM = 160 << 20
 _GROUP_OPTIONS = ("-h", "--help", "--version")

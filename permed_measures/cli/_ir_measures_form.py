@@ -28,11 +28,9 @@ _PLACES = 4
 _SAFE_PLACES = 10
 _MOST_PLACES = 1000
 _SUMMARY = "all"
-_HIGHEST = 1000
-"""A grade that every provider can take."""
+_HIGHEST = 1000  # a grade that every provider can take
 
-Value = tuple[str, str, float]
-"""Query, measure as it prints, value."""
+Value = tuple[str, str, float]  # query, measure as it prints, value
 
 
 def run(arguments: Sequence[str], commands: Sequence[str]) -> None:

@@ -21,8 +21,7 @@ DESCRIPTIONS = {
 _CONVERSATIONS = 60
 _TURNS = 4
 _CANDIDATES = 20
-_SHARES = (0.62, 0.24, 0.14)
-"""How often a candidate has grade 0, 1 and 2."""
+_SHARES = (0.62, 0.24, 0.14)  # how often a candidate has grade 0, 1 and 2
 _SHARPNESS = {"retrieved": 1.1, "profile_query": 1.25, "query_only": 0.85}
 """How far apart a system's scores put two neighbouring grades, in units of its noise."""
 

@@ -26,8 +26,7 @@ from permed_measures.render.queries import SHOWN, Behind
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import Session, opened
 
-_LONG_WORK = 32 << 20
-"""Bytes of run files from which on a terminal sees a progress bar."""
+_LONG_WORK = 32 << 20  # bytes of run files from which on a terminal sees a progress bar
 _LIMITS = ("master", "memory_limit")
 
 

@@ -31,8 +31,7 @@ runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_
 gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P
 set_relative_P set_recall set_map set_F num_nonrel_judged_ret rbp rbp_resid unj
 """
-_ORDER = _PRINTED.split()
-"""In which trec_eval prints measures: measures.c."""
+_ORDER = _PRINTED.split()  # in which trec_eval prints measures: measures.c
 
 _SINCE_10 = ("rbp", "rbp_resid", "unj")
 _SET = "runid num_q num_ret num_rel num_rel_ret utility set_P set_recall set_relative_P set_map set_F"
@@ -77,8 +76,7 @@ class _Column(NamedTuple):
 
     label: str
     measures: tuple[Measure, ...] = ()
-    length: int = 0
-    """Of the text, in documents."""
+    length: int = 0  # of the text, in documents
 
     @property
     def aggregator(self) -> object:

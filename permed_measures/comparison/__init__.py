@@ -47,33 +47,26 @@ class Comparison(Result):
     """What :func:`compare` returns."""
 
     baseline: str
-    runs: tuple[str, ...]
-    """The names of the runs that are compared with the baseline."""
+    runs: tuple[str, ...]  # the names of the runs that are compared with the baseline
     labels: Mapping[Measure, str]
     """What each measure is called: the profile's name for it, else the measure as it prints."""
     whole: Table
     groups: tuple[Table, ...]
-    values: Mapping[Key, Mapping[str, float]]
-    """The value of every query, by run and measure."""
+    values: Mapping[Key, Mapping[str, float]]  # the value of every query, by run and measure
     settings: Settings
     notes: tuple[str, ...]
     profile: Profile | None = None
     min_relevance: float | None = None
     grouped_by: str | None = None
-    groups_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The query ids of each group."""
+    groups_of: Mapping[str, Sequence[str]] = field(default_factory=dict)  # the query ids of each group
     descriptions: Mapping[str, str] = field(default_factory=dict)
-    pairs: Mapping[Measure, Pairs] = field(default_factory=dict)
-    """All pairs of runs, where they were asked for."""
+    pairs: Mapping[Measure, Pairs] = field(default_factory=dict)  # all pairs of runs, where they were asked for
     repeats: Mapping[Key, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     """The values of every single run, where a system has several."""
     conditions: Conditions | None = None
-    asked: Mapping[str, Groups | None] = field(default_factory=dict)
-    """The groups and the clusters as they were given."""
-    unjudged: Mapping[str, Shares] = field(default_factory=dict)
-    """The share of unjudged documents at each rank, by run."""
-    behind: Behind | None = None
-    """Texts and documents behind the queries, where they were asked for."""
+    asked: Mapping[str, Groups | None] = field(default_factory=dict)  # the groups and the clusters as they were given
+    unjudged: Mapping[str, Shares] = field(default_factory=dict)  # the share of unjudged documents at each rank, by run
+    behind: Behind | None = None  # texts and documents behind the queries, where they were asked for
 
     @property
     def signatures(self) -> dict[Measure, Signature]:

@@ -29,14 +29,10 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class Pairs:
     """All pairs by one measure, over the queries that every run has."""
 
-    means: Mapping[str, float]
-    """By run, the highest first."""
-    p_values: Mapping[tuple[str, str], float]
-    """Of each pair, in either order, corrected for their number."""
-    letters: Mapping[str, str]
-    """Runs that share a letter are not separable."""
-    first: tuple[str, ...]
-    """The run with the highest mean, and those that are not separable from it."""
+    means: Mapping[str, float]  # by run, the highest first
+    p_values: Mapping[tuple[str, str], float]  # of each pair, in either order, corrected for their number
+    letters: Mapping[str, str]  # runs that share a letter are not separable
+    first: tuple[str, ...]  # the run with the highest mean, and those that are not separable from it
     queries: int
     units: int
 

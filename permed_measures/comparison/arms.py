@@ -42,11 +42,9 @@ class Arms:
         self._counts: dict[str, dict[str, Counts]] = {}
         self._said: dict[str, dict[str, None]] = {}
         self._columns: dict[Key, list[Column]] = {}
-        self.names: dict[str, bool] = {}
-        """Whether P-imp was counted, by name."""
+        self.names: dict[str, bool] = {}  # whether P-imp was counted, by name
         self.unjudged: dict[str, Shares] = {}
-        self.tops: dict[str, Tops] = {}
-        """The first documents of every run, the first where a system has several."""
+        self.tops: dict[str, Tops] = {}  # the first documents of every run, the first where a system has several
 
     def add(
         self,

@@ -39,8 +39,7 @@ class Settings:
     correction: Correction = "holm"
     alpha: float = 0.05
     seed: int = 0
-    margin: float | None = None
-    """A difference that does not matter."""
+    margin: float | None = None  # a difference that does not matter
     clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
@@ -67,8 +66,7 @@ class Mean:
     value: float | None
     interval: Interval | None
     queries: int
-    estimate: Estimate | None = None
-    """What the interval is made of."""
+    estimate: Estimate | None = None  # what the interval is made of
 
 
 @dataclass(frozen=True)
@@ -76,39 +74,30 @@ class Change:
     """One run against the baseline, by one measure, over the queries that both have."""
 
     queries: int
-    units: int
-    """How many independent units these queries are."""
+    units: int  # how many independent units these queries are
     difference: float | None
     relative: float | None
     """The personalization gain: the difference as a share of the baseline's mean; None where that is 0."""
-    interval: Interval | None
-    """Of the difference; not corrected."""
+    interval: Interval | None  # of the difference; not corrected
     p_values: Mapping[str, float | None]
     """By test, not corrected; the randomization test where it is exact or was chosen."""
     wins: int
     ties: int
     losses: int
     effect_size: float | None
-    decided_by: Decided
-    """The test that decides here."""
-    direction: int
-    """The sign of what that test looks at."""
+    decided_by: Decided  # the test that decides here
+    direction: int  # the sign of what that test looks at
     smallest_p: float | None
     """What that test could at best have found with as many units that differ; None where there is no such bound."""
     estimate: Estimate | None
-    equivalent: bool | None
-    """Whether the 90% interval (k = 2) lies within the margin; None without one."""
-    shown: Estimate | None
-    """What the interval is made of; the estimate before is not widened."""
-    rare: bool
-    """Whether a few units carry most of the change, all of one sign: no interval is safe then."""
-    p: float | None = None
-    """Of the test that decides."""
+    equivalent: bool | None  # whether the 90% interval (k = 2) lies within the margin; None without one
+    shown: Estimate | None  # what the interval is made of; the estimate before is not widened
+    rare: bool  # whether a few units carry most of the change, all of one sign: no interval is safe then
+    p: float | None = None  # of the test that decides
     p_adjusted: float | None = None
     detectable: float | None = None
     """The smallest difference that as many units show four times out of five, at the level that decides."""
-    tested: bool = True
-    """Whether the correction counts it; not where the test could not have shown anything (Tarone)."""
+    tested: bool = True  # whether the correction counts it; not where the test could not have shown anything (Tarone)
     verdict: Verdict = "undefined"
 
     @property

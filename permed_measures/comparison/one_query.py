@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from permed_measures.profiles import Profile
     from permed_measures.render.layout import Layout
 
-_NOTHING = 1e-12
-"""What rounding may leave of a part that is 0."""
+_NOTHING = 1e-12  # what rounding may leave of a part that is 0
 _TEXT = 80
 _MISSED = 10
 
@@ -36,8 +35,7 @@ class Part(NamedTuple):
     rank: int
     doc_id: str
     grade: float | None
-    before: int | None
-    """Its rank in the first run; None where it is not returned there, or this is the first."""
+    before: int | None  # its rank in the first run; None where it is not returned there, or this is the first
     gains: tuple[float, ...]
 
 
@@ -49,8 +47,7 @@ class ShownRun:
     parts: Sequence[Part]
     start: Sequence[float]
     values: Sequence[float]
-    missed: Sequence[tuple[str, float]]
-    """Judged documents of a grade above 0 that are not returned, the best first."""
+    missed: Sequence[tuple[str, float]]  # judged documents of a grade above 0 that are not returned, the best first
 
 
 @dataclass(frozen=True, repr=False)

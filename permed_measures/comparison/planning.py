@@ -30,12 +30,9 @@ class Prospect:
     """How the differences of one measure vary."""
 
     name: str
-    deviation: float
-    """Standard deviation of the differences, query by query."""
-    design: float = 1.0
-    """By how much the queries must be more because they come in clusters: N·V/s²; 1 without."""
-    queries: int | None = None
-    """How many there are; None where only a deviation was given."""
+    deviation: float  # standard deviation of the differences, query by query
+    design: float = 1.0  # by how much the queries must be more because they come in clusters: N·V/s²; 1 without
+    queries: int | None = None  # how many there are; None where only a deviation was given
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,8 +15,7 @@ class Spread(NamedTuple):
     """How far the runs of one system are from one another."""
 
     runs: int
-    deviation: float
-    """The standard deviation of the means of single runs."""
+    deviation: float  # the standard deviation of the means of single runs
     low: float
     high: float
 

@@ -31,8 +31,7 @@ def formats() -> Mapping[str, ModuleType]:
 
 
 _WITH_COLUMNS = ("parquet", "jsonl-rows", "tsv", "csv")
-_MOST_RANKS = 2**24
-"""Whole numbers up to this one are exact as 32-bit floats, in which scores are compared."""
+_MOST_RANKS = 2**24  # whole numbers up to this one are exact as 32-bit floats, in which scores are compared
 
 
 def read_qrels(path: str | PathLike[str], format: str | None = None, **said: Any) -> dict[str, dict[str, float]]:  # noqa: A002, ANN401  (the natural word; a Source's)

@@ -40,12 +40,10 @@ _PIECE = 1 << 20
 _SMALL = 1 << 13  # even where it is made to, it unpacks to no more than 256 MB
 _HELD_OF_PIPE = 8 << 20
 _HELD = 64 << 20
-_RATIO = 100
-"""What has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30."""
+_RATIO = 100  # what has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30
 
 
-STDIN = "-"
-"""The path that means standard input; a file of that name is written ./- or given as a Path."""
+STDIN = "-"  # the path that means standard input; a file of that name is written ./- or given as a Path
 
 
 def unpacked_name(name: str) -> str:
@@ -75,8 +73,7 @@ class Source(PathLike[str]):
     form: str | None = None
     columns: Sequence[str] | None = None
     duplicates: str = "error"
-    dropped: int = 0
-    """How many rows of a query and document were left out because another counts."""
+    dropped: int = 0  # how many rows of a query and document were left out because another counts
 
     def __init__(
         self,

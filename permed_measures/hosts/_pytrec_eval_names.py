@@ -12,8 +12,7 @@ from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.evaluate import distinct
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 
-_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-"""Those of trec_eval for a measure named without one: m_map_cut.c."""
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # those of trec_eval for a measure named without one: m_map_cut.c
 
 _CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success"}
 _RECALL_LEVELS = {"iprec_at_recall", "11pt_avg"}

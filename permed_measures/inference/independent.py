@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 RESAMPLES = 10_000
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-_WINDOW = 10
-"""Standard deviations around its mean beyond which a binomial count is never."""
+_WINDOW = 10  # standard deviations around its mean beyond which a binomial count is never
 
 
 class Estimated(NamedTuple):

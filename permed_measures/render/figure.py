@@ -11,8 +11,7 @@ from permed_measures.errors import ParamError, did_you_mean, require, visible
 from permed_measures.render.html import css
 from permed_measures.render.svg import row_name
 
-_WIDTHS = {1: 320, 2: 660}
-"""In CSS pixels: 240 and 495 points, 3.3 and 6.9 inches."""
+_WIDTHS = {1: 320, 2: 660}  # in CSS pixels: 240 and 495 points, 3.3 and 6.9 inches
 _GAP, _TITLE, _LETTER = 14, 20, 7
 _FONT = 'Helvetica, Arial, "Liberation Sans", "Noto Sans CJK SC", sans-serif'
 _PPI = 300

@@ -10,8 +10,7 @@ from permed_measures.errors import visible
 
 _REFRESH_S = 0.2
 
-Step = Callable[[str, float], None]
-"""Takes what is being done, and which share of the whole is done."""
+Step = Callable[[str, float], None]  # takes what is being done, and which share of the whole is done
 
 
 @contextmanager

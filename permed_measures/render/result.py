@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 Format = Literal["text", "markdown", "latex", "csv", "json", "jsonl", "html"]
 """The names of the formats, in Python and in every command."""
 FORMATS: tuple[Format, ...] = get_args(Format)
-PLOTS = ("means", "differences", "wins", "cutoffs")
-"""What figures show."""
+PLOTS = ("means", "differences", "wins", "cutoffs")  # what figures show
 _FOR_PROGRAMS = ("csv", "json", "jsonl")
-_LINES = 20
-"""The longest that a result's repr is."""
+_LINES = 20  # the longest that a result's repr is
 
 
 def written(document: Document, form: Format, *, table: Table | None = None, layout: Layout | None = None) -> str:
@@ -85,7 +83,7 @@ MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 def made_by(module: str, method: MethodT, function: str = "") -> MethodT:
     """Return a method of a result that a function of another module makes, which is imported when it is called."""
 
-    @wraps(method)
+    @wraps(method, updated=())  # not that it is abstract
     def make(self: Result, *args: Any) -> Any:  # noqa: ANN401  (those of the method)
         return getattr(import_module(f"permed_measures.{module}"), function or method.__name__)(self, *args)
 

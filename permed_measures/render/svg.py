@@ -7,10 +7,8 @@ from html import escape
 
 from permed_measures.render.text import terminal_width
 
-COLOURS = 8
-"""How many runs have a colour of their own: the classes run0 to run7."""
-_TICKS = 3
-"""So many at least: two do not show where between them a value is."""
+COLOURS = 8  # how many runs have a colour of their own: the classes run0 to run7
+_TICKS = 3  # so many at least: two do not show where between them a value is
 
 
 @dataclass(frozen=True)

@@ -32,35 +32,28 @@ from permed_measures.inputs import as_qrels
 from permed_measures.render.progress import Step
 from permed_measures.render.result import Result, made_by
 
-FEWEST_SETS = 6
-"""No test over data sets with fewer."""
-FEWEST_SYSTEMS = 3
-"""Two systems have no order that could be more or less alike."""
+FEWEST_SETS = 6  # no test over data sets with fewer
+FEWEST_SYSTEMS = 3  # two systems have no order that could be more or less alike
 
 
 class Macro(NamedTuple):
     """A system over all data sets, by one measure: the mean of the means, and of the changes against the baseline."""
 
-    mean: float | None
-    """None where a system has no value on some set."""
+    mean: float | None  # None where a system has no value on some set
     interval: Interval | None
-    difference: float | None
-    """None of the baseline itself too."""
+    difference: float | None  # None of the baseline itself too
     difference_interval: Interval | None
-    sets_higher: int
-    """On how many sets the mean is above the baseline's; ``shown`` on how many of them a test shows it."""
+    sets_higher: int  # on how many sets the mean is above the baseline's; ``shown`` on how many of them a test shows it
     sets_lower: int
     shown_higher: int
     shown_lower: int
-    p: float | None
-    """Sign flips of whole sets; None with fewer than six."""
+    p: float | None  # sign flips of whole sets; None with fewer than six
 
 
 class Agreement(NamedTuple):
     """How alike two columns of means order the systems."""
 
-    by: str
-    """The measure by which two data sets order, or the data set on which two measures do."""
+    by: str  # the measure by which two data sets order, or the data set on which two measures do
     one: str
     other: str
     tau: float | None
@@ -75,10 +68,8 @@ class Experiment(Result):
 
     name: str
     description: str
-    comparisons: Mapping[str, Comparison]
-    """By data set."""
-    macro: Mapping[tuple[str, str], Macro]
-    """By system and measure, of the measures that every data set has."""
+    comparisons: Mapping[str, Comparison]  # by data set
+    macro: Mapping[tuple[str, str], Macro]  # by system and measure, of the measures that every data set has
     agreements: tuple[Agreement, ...]
     notes: tuple[str, ...]
 
@@ -174,8 +165,7 @@ def run_plan(plan: ExperimentPlan, progress: Step | None = None) -> Experiment:
 
 
 Job = tuple[DataSet, str, Any]
-_QRELS: dict[str, Any] = {}
-"""Of this process: the qrels of a data set are read once for all its runs."""
+_QRELS: dict[str, Any] = {}  # of this process: the qrels of a data set are read once for all its runs
 
 
 def _evaluate(job: Job) -> Evaluation:
@@ -229,8 +219,7 @@ def _experiment(name: str, description: str, comparisons: Mapping[str, Compariso
     return Experiment(name, description, comparisons, macro, tuple(agreements), tuple(notes))
 
 
-Found = Sequence[tuple[str, Comparison, Measure]]
-"""Data sets, their comparisons, and what a measure is there."""
+Found = Sequence[tuple[str, Comparison, Measure]]  # data sets, their comparisons, and what a measure is there
 
 
 def _shared(comparisons: Mapping[str, Comparison]) -> tuple[dict[str, Found], list[str]]:

@@ -28,8 +28,7 @@ class DataSet:
 
     name: str
     qrels: Any
-    measured: Mapping[str, Any]
-    """The options of evaluate()."""
+    measured: Mapping[str, Any]  # the options of evaluate()
     cluster: Groups | None
     runs: Mapping[str, Sequence[Any]]
 
@@ -40,13 +39,10 @@ class ExperimentPlan:
 
     name: str
     description: str
-    systems: tuple[str, ...]
-    """The baseline first."""
+    systems: tuple[str, ...]  # the baseline first
     datasets: tuple[DataSet, ...]
-    deciding: Mapping[str, Any]
-    """Test, correction, alpha, margin, seed, where they are given."""
-    output: Mapping[str, Path]
-    """Files to write, by format; under 'values' the folder of the values."""
+    deciding: Mapping[str, Any]  # test, correction, alpha, margin, seed, where they are given
+    output: Mapping[str, Path]  # files to write, by format; under 'values' the folder of the values
 
 
 def read_plan(source: str | PathLike[str] | Mapping[str, Any]) -> ExperimentPlan:

@@ -14,8 +14,7 @@ from permed_measures.measures.definitions import definition
 from permed_measures.render.document import Table
 from permed_measures.render.result import flat_names
 
-_INSIDE = ("estimate", "shown")
-"""What a change holds for others to compute with; its interval says it to readers."""
+_INSIDE = ("estimate", "shown")  # what a change holds for others to compute with; its interval says it to readers
 _DECIDED = ("decided_by", "p_adjusted", "smallest_p", "verdict")
 _CHANGE = (*_DECIDED, "units", "wins", "ties", "losses", "effect_size", "detectable")
 """What a row has of a change, under the names it has there."""

@@ -12,12 +12,10 @@ from permed_measures.evaluate.spans import is_share
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.words import counted, p_value, percent, signed
 
-_ALL_SENTENCES = 6
-"""Up to so many comparisons each has its sentence; above that each run has one."""
+_ALL_SENTENCES = 6  # up to so many comparisons each has its sentence; above that each run has one
 _MANY_GROUPS = 40
 _SHOWN_GROUPS = 10
-_LETTERED = 3
-"""Of two systems, the star says all that letters could."""
+_LETTERED = 3  # of two systems, the star says all that letters could
 
 
 def document(comparison: Comparison, *, brief: bool = False, signatures: bool = False) -> Document:
