@@ -1,7 +1,5 @@
 """``permed-measures demo``: an example to look at, made up here: judged conversations, and three systems."""
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -114,8 +112,7 @@ def write_example(folder: str | Path) -> list[Path]:
         for name, text in texts.items():
             path = target / name
             if path.exists() and path.read_bytes() != text.encode():
-                msg = "is there already, with other content; give another folder"
-                raise InputError(msg, path=path)
+                raise InputError("is there already, with other content; give another folder", path=path)
     except OSError as error:
         raise InputError(f"cannot write the example there: {error.strerror}", path=target) from error
     for name, text in texts.items():

@@ -1,7 +1,5 @@
 """One query whole: the first documents of every run, and which of them gave a measure its value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -107,7 +105,7 @@ class OneQuery(Result):
         ]
         return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
 
-    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+    def render(self, form: Format = "text", *, layout: "Layout | None" = None) -> str:
         """Return the report; LaTeX, which is of tables only, has the query's text below the first."""
         if form != "latex" or not self.text:
             return super().render(form, layout=layout)
@@ -152,7 +150,7 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     query_id: str,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    profile: str | Path | Profile | None = None,
+    profile: "str | Path | Profile | None" = None,
     min_relevance: float | None = None,
     order: Order = "float32",
     depth: int = 10,

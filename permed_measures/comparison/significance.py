@@ -1,7 +1,5 @@
 """What comparisons alone need: Wilcoxon's signed ranks, the size of an effect, corrections for many comparisons."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -53,7 +51,7 @@ def wilcoxon(differences: Sequence[float]) -> tuple[float, int] | None:
     return math.erfc(abs(positive - num * (num + 1) / 4) / math.sqrt(variance) / math.sqrt(2)), sign
 
 
-def _mean_ranks(values: Floats) -> tuple[Floats, Floats]:
+def _mean_ranks(values: "Floats") -> "tuple[Floats, Floats]":
     """Return the rank of each value, ties sharing the mean of theirs, and how many values share each rank."""
     import numpy as np  # noqa: PLC0415  (as above)
 

@@ -4,8 +4,6 @@
 where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip, bzip2, xz or zstd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -53,7 +51,7 @@ def read_run(path: str | PathLike[str], format: str | None = None, **said: Any) 
     return run
 
 
-def format_of(source: Source, name: str | None = None) -> ModuleType:
+def format_of(source: "Source", name: str | None = None) -> ModuleType:
     """Return the format of a file: the one that is named, else by content, else by suffix."""
     head = b"" if name or source.form else source.head()
     if source.columns is not None and not name and not source.form:  # one with columns, whatever they are called
@@ -71,7 +69,7 @@ def format_of(source: Source, name: str | None = None) -> ModuleType:
     return found
 
 
-def _untold(source: Source, head: bytes) -> InputError:
+def _untold(source: "Source", head: bytes) -> InputError:
     """Make the error for a file that fits no format; its first line says most about why."""
     if import_module(f"{__name__}.json_text").SAVED.match(head):
         return source.error("saved values, no qrels or run: compare takes them in place of runs, gate as a baseline")

@@ -1,7 +1,5 @@
 """Rows of query, document and number under a name each: what CSV, BEIR, JSON rows and parquet have in common."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -157,7 +155,7 @@ def refuse_several(subtopics: Subtopics) -> None:
 class Groups:
     """Collects the rows of a file; what a document that occurs twice in one query means, the source says."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: "Source") -> None:
         self.source = source
         source.dropped = 0
         self._groups: dict[str, dict[str, Any]] = {}

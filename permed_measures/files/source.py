@@ -1,7 +1,5 @@
 """A file as bytes: decompressed, without a byte order mark, whole or in blocks of whole lines."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
@@ -103,7 +101,7 @@ class Source(PathLike[str]):
         self.packing = next((name for name, packing in PACKINGS.items() if start.startswith(packing.magic)), None)
 
     @classmethod
-    def of(cls, path: str | PathLike[str], **said: Any) -> Source:  # noqa: ANN401  (what __init__ takes)
+    def of(cls, path: str | PathLike[str], **said: Any) -> "Source":  # noqa: ANN401  (what __init__ takes)
         """Return a path as a source; one that is a source already stays what it is."""
         return path if isinstance(path, Source) else cls(path, **said)
 

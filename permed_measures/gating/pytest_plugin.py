@@ -3,8 +3,6 @@
 pytest loads it whenever it starts, so nothing heavy is imported before a gate is used.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -59,7 +57,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def ranking_gate(request: pytest.FixtureRequest) -> RankingGate:
+def ranking_gate(request: pytest.FixtureRequest) -> "RankingGate":
     """Check a run: ``ranking_gate(qrels, run, "nDCG@10 >= 0.8", baseline=…, max_drop=0.02)``, or a gate.toml."""
     return RankingGate(request.node)
 

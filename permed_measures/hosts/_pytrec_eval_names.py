@@ -1,7 +1,5 @@
 """The names of measures that pytrec_eval's class is given: its own, in the form that it reads safely, and ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 
@@ -41,8 +39,7 @@ def read(names: Iterable[str | Measure], level: float) -> tuple[set[str], dict[s
         if isinstance(name, Measure):
             ours.append((str(name), checked(name)))
         elif not isinstance(name, str):
-            msg = f"a measure is given by name or as a measure, not as {type(name).__name__}"
-            raise ParamError(msg)
+            raise ParamError(f"a measure is given by name or as a measure, not as {type(name).__name__}")
         elif name in supported_nicknames:
             theirs |= _members(name)
         elif name in _THEIRS:
@@ -87,11 +84,9 @@ def _with_parameters(name: str) -> set[str] | None:
     else:
         cut = f"{stem}_cut"
         advice = f"; write {cut}_{written[2]}" if cut in _THEIRS else ""
-        msg = f"{name!r}: {stem} takes no parameter{advice}"
-        raise ParamError(msg)
+        raise ParamError(f"{name!r}: {stem} takes no parameter{advice}")
     if not all(re.fullmatch(pattern, parameter) for parameter in parameters):
-        msg = f"{name!r}: {allowed}, as in {stem}.{'5,10' if stem in _CUT else '0.5'}"
-        raise ParamError(msg)
+        raise ParamError(f"{name!r}: {allowed}, as in {stem}.{'5,10' if stem in _CUT else '0.5'}")
     return {f"{stem}.{_shortest(parameter)}" for parameter in parameters}
 
 
@@ -114,8 +109,7 @@ def _ours(name: str) -> list[tuple[str, Measure]]:
         return [(str(measure), measure) for measure in parse_all(name)]
     word = re.match(r"\w*", name)
     near = did_you_mean(word[0] if word else name, {*supported_measures, *supported_nicknames})
-    msg = f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}"
-    raise ParamError(msg)
+    raise ParamError(f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}")
 
 
 def over_columns(names: Collection[str]) -> dict[str, Measure]:

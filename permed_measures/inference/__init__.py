@@ -3,8 +3,6 @@
 Plain Python, sums exactly rounded: the order of queries changes nothing, and an interval needs neither numpy nor scipy.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,7 +44,7 @@ class Span:
     closed: bool = True
 
     @property
-    def of_differences(self) -> Span:
+    def of_differences(self) -> "Span":
         """The range of the differences of two such values."""
         return Span(self.low - self.high, self.high - self.low, self.closed)
 
@@ -258,7 +256,7 @@ def sign_flip_p(differences: Units) -> float | None:
     return min(1.0, far / (len(first) * len(second)))
 
 
-def drawn_sign_flip_p(columns: Floats, seed: int) -> list[float]:
+def drawn_sign_flip_p(columns: "Floats", seed: int) -> list[float]:
     """Return the two-sided p-value of each column of units when their signs are drawn, the same for all columns.
 
     99,999 draws (9,999 at least, where there are very many units), the observed signs counting as one of them (Phipson
@@ -280,7 +278,7 @@ def draws(num: int) -> int:
     return min(_MOST_DRAWS, max(_FEWEST_DRAWS, _MOST_SIGNS // max(1, num)))
 
 
-def sign_draws(num: int, times: int, seed: int) -> Iterable[Floats]:
+def sign_draws(num: int, times: int, seed: int) -> "Iterable[Floats]":
     """Yield drawn signs, a row of 1 (kept) and 0 (turned) per draw, some rows at a time."""
     import numpy as np  # noqa: PLC0415  (as above)
 

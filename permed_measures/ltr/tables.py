@@ -3,8 +3,6 @@
 A million records are checked a column at a time; the one record that is wrong is looked for only when there is one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -64,7 +62,7 @@ class Table:
         except (ValueError, TypeError, OverflowError) as error:
             raise self.fault(row, str(error)) from None
 
-    def numbers(self, name: str, what: str = "", *, finite: bool = False) -> Floats:
+    def numbers(self, name: str, what: str = "", *, finite: bool = False) -> "Floats":
         """Return a column of numbers."""
         column = self.needed(name)
         if not set(map(type, column)) <= ({int} if finite else NUMBERS):
@@ -72,7 +70,7 @@ class Table:
             column = [self.checked(row, number, value) for row, value in enumerate(column)]
         return self.floats(column)
 
-    def floats(self, column: list[Any]) -> Floats:
+    def floats(self, column: list[Any]) -> "Floats":
         """Return numbers as floats."""
         try:
             return np.array(column, dtype=np.float64)

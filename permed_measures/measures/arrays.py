@@ -4,8 +4,6 @@ What a RankingTable is to an engine, :class:`ArrayTable` is to numpy. Both know 
 expression is written once; here it is computed as it is written.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -210,7 +208,7 @@ def has_grades_up_to(highest: int, rankings: Rankings) -> bool:
     return not len(grades) or bool(grades.min() >= 0 and grades.max() <= highest and (grades == grades.round()).all())
 
 
-def tables(rankings: Rankings) -> Iterator[ArrayTable]:
+def tables(rankings: Rankings) -> "Iterator[ArrayTable]":
     """Yield tables of some queries each: their numbers stay near the processor, and the memory for them is small."""
     if rankings.columns is None:
         step = max(1, _ROWS * len(rankings) // (1 + rankings.num_judged))
@@ -241,7 +239,7 @@ class ArrayTable:
         """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""
         return self.found((self.grade if grade is None else grade) >= 0) if judged_only else self.rank
 
-    def judged_only(self) -> ArrayTable:
+    def judged_only(self) -> "ArrayTable":
         """Return the table of the lists without unjudged documents, and without those of a negative grade."""
         table = copy(self)
         table.rank, table._hit = self.ranks(judged_only=True), self._hit & (self.grade >= 0)  # noqa: SLF001  (a copy of this one)
@@ -351,7 +349,7 @@ def _log2s(length: int) -> Any:  # noqa: ANN401
     return np.fromiter(chain(map(log2, range(1, length + 1)), [inf]), np.float64)
 
 
-def values(measure: RankingMeasure, table: ArrayTable, *, exact: bool = False) -> array[float]:
+def values(measure: "RankingMeasure", table: "ArrayTable", *, exact: bool = False) -> "array[float]":
     """Return the value of every query; 0 of one that returned nothing."""
     expression: Any = type(measure).exact if exact else type(measure).expression
     with np.errstate(all="ignore"):  # rows that a condition leaves out are computed too

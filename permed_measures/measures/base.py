@@ -1,7 +1,5 @@
 """What a measure is: checked parameters, a kernel or a call of pytrec_eval, and its names in every host."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial

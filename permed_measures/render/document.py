@@ -1,7 +1,5 @@
 """What a result says before it has a format: tables, lines and plots, in sections."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Plots as files of their own: with their style, in the widths of a paper's columns, as SVG, PDF or PNG."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -86,8 +84,7 @@ def standalone(panels: Sequence[Panel], columns: int = 1) -> Picture:
     if columns not in _WIDTHS:
         raise ParamError(f"columns={columns!r} is not allowed; a figure is as wide as 1 or 2 columns of a paper")
     if not panels:
-        msg = "this plot has nothing to draw: no measure of it has the numbers"
-        raise ParamError(msg)
+        raise ParamError("this plot has nothing to draw: no measure of it has the numbers")
     width = _WIDTHS[columns]
     beside = 2 if columns == len(_WIDTHS) and len(panels) > 1 else 1
     room = (width - _GAP * (beside - 1)) // beside

@@ -1,7 +1,5 @@
 """One HTML page that needs nothing else: no network, no library, one file to send."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """LaTeX: tables with booktabs' rules that fit into the page."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from permed_measures.render.document import Cell, Document, Table

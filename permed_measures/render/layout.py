@@ -1,7 +1,5 @@
 """How tables are set out for a paper: caption, label, decimals, percent, headings of the user's own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -55,8 +53,7 @@ class Layout:
                 raise ParamError(f"no table has the heading {head!r}.{did_you_mean(head, list(known))}")
         cells = (cell for table in document.tables for row in table.rows for cell in row)
         if self.percent and not any(isinstance(cell, Cell) and cell.share for cell in cells):
-            msg = "percent=True is for values of measures from 0 to 1, and no table has any: leave it out"
-            raise ParamError(msg)
+            raise ParamError("percent=True is for values of measures from 0 to 1, and no table has any: leave it out")
         first = next(iter(document.tables), None)
 
         def set_out(block: Block) -> Block:

@@ -1,7 +1,5 @@
 """The plots that results share, made of plain numbers: dots with intervals, sorted steps, counts, curves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The one progress bar: on a terminal, for long work."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The table of all queries in a page, and behind each its text and the first documents of every run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

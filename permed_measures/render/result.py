@@ -162,8 +162,7 @@ class Result(ABC):
     def to_dataframe(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
         """Return the values as a pandas frame, or a polars one with ``kind='polars'``."""
         if kind not in ("pandas", "polars"):
-            msg = f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'"
-            raise ParamError(msg)
+            raise ParamError(f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'")
         frames = require(kind, extra="frames")
         table = self.as_table()
         records = table.records()

@@ -1,7 +1,5 @@
 """Plots as SVG: one scale, one axis; colours come from the page's style sheet."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ class Scale:
     is_log: bool = False
 
     @classmethod
-    def around(cls, values: Sequence[float], start: float, end: float, *, floor: float = -math.inf) -> Scale:
+    def around(cls, values: Sequence[float], start: float, end: float, *, floor: float = -math.inf) -> "Scale":
         """Return a scale with some room around the values, but none below the floor."""
         low, high = min(values), max(values)
         room = (high - low) * 0.06 or max(abs(high) * 0.1, 0.05)

@@ -1,7 +1,5 @@
 """Plain text for a terminal: aligned tables without frames, so that a line can be read by other tools."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Sequence
 from textwrap import wrap

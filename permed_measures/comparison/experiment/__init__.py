@@ -1,7 +1,5 @@
 """Several systems on several data sets: a comparison per set, means over the sets, and whether the sets agree."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -108,19 +106,19 @@ class Experiment(Result):
 
         return as_dict(self)
 
-    def as_table(self) -> Table:
+    def as_table(self) -> "Table":
         """Return one row per data set, measure and system, then those over all sets."""
         from permed_measures.comparison.experiment.report import as_table  # noqa: PLC0415  (as above)
 
         return as_table(self)
 
-    def document(self) -> Document:
+    def document(self) -> "Document":
         """Return the means over the sets, a table per set, and how alike they order the systems."""
         from permed_measures.comparison.experiment.report import document  # noqa: PLC0415  (as above)
 
         return document(self)
 
-    def page(self) -> Document:
+    def page(self) -> "Document":
         """Return the page, with what can be concluded on each set, and plots."""
         from permed_measures.comparison.experiment.report import page  # noqa: PLC0415  (as above)
 
@@ -136,7 +134,7 @@ class Experiment(Result):
             save_comparison(comparison, target / f"{place + 1}-{called}.values", about)
 
     @staticmethod
-    def load(folder: str | PathLike[str]) -> Experiment:
+    def load(folder: str | PathLike[str]) -> "Experiment":
         """Read what :meth:`save` wrote."""
         found = []
         for path in sorted(Path(folder).glob("*.values")):
