@@ -17,10 +17,8 @@ from permed_measures.errors.exits import say
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.values import is_saved
-from permed_measures.gating import REMOVED, Gate, Rules, gate
+from permed_measures.gating import REMOVED, Gate, Rules, ci, gate
 from permed_measures.gating.checks import UNDECIDED
-from permed_measures.gating.ci import add_summary, annotation, commands, markdown, markdown_error, on_github
-from permed_measures.gating.junit import junit, junit_error
 from permed_measures.gating.settings import NAME, arguments, find, load, max_drops
 
 
@@ -35,7 +33,7 @@ class _Command(click.Command):
             for one, other in zip(given, [*given[1:], ""], strict=True):
                 path = other if one == "--junit" else one.removeprefix("--junit=") if "--junit=" in one else ""
                 if path:
-                    write_whole(path, junit_error("", error.format_message()))
+                    write_whole(path, ci.junit_error("", error.format_message()))
             raise
 
 
@@ -138,7 +136,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
             return
         result = gate(**_arguments(settings, reads))
         if how["junit_file"] is not None:
-            write_whole(how["junit_file"], junit(result))
+            write_whole(how["junit_file"], ci.junit(result))
         _summarise(result, how)
         # where people read it elsewhere, or not at all
         if how["output"] is not None or how["form"] not in ("text", "markdown"):
@@ -164,10 +162,10 @@ def _reported(run: str, how: dict[str, Any]) -> Iterator[None]:
             str(error) if isinstance(error, (InputError, ParamError, HostError)) else f"{type(error).__name__}: {error}"
         )
         if how["junit_file"] is not None:
-            write_whole(how["junit_file"], junit_error(run, message))
-        add_summary(how["summary"], markdown_error(message))
-        if on_github():
-            say(annotation("error", "the gate could not be checked", message) + "\n")
+            write_whole(how["junit_file"], ci.junit_error(run, message))
+        ci.add_summary(how["summary"], ci.markdown_error(message))
+        if ci.on_github():
+            say(ci.annotation("error", "the gate could not be checked", message) + "\n")
         raise
 
 
@@ -201,8 +199,8 @@ def _arguments(settings: dict[str, Any], reads: Reading) -> dict[str, Any]:
 
 def _summarise(result: Gate, how: dict[str, Any]) -> None:
     texts = None if how["query_texts"] is None else read_pairs(how["query_texts"])
-    add_summary(how["summary"], markdown(result, how["show_queries"] or 0, texts))
-    for line in commands(result) if on_github() else ():
+    ci.add_summary(how["summary"], ci.markdown(result, how["show_queries"] or 0, texts))
+    for line in ci.commands(result) if ci.on_github() else ():
         say(line + "\n")
 
 

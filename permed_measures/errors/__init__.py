@@ -67,6 +67,18 @@ def require(module: str, *, extra: str) -> Any:  # noqa: ANN401  (a module of an
         raise HostError(msg) from error
 
 
+class Lazy:
+    """A module that is imported when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (whatever the module has)
+        found = getattr(import_module(self._name), name)
+        setattr(self, name, found)  # from now on it is found at once
+        return found
+
+
 def check_whole(name: str, number: int, low: int = 1) -> int:
     """Return a whole number that is at least so high; anything else is a ParamError."""
     if isinstance(number, bool) or not isinstance(number, int) or number < low:

@@ -5,18 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.files.json_text import as_id, first_repeated, loads
-from permed_measures.ltr.groups import Group, Samples, as_codes, joined, unlike
+from permed_measures.ltr.groups import Floats, Group, Ints, Samples, as_codes, joined, unlike
 from permed_measures.ltr.tables import NUMBERS, Table, as_number, read_table, short, table_of
 from permed_measures.render.words import counted
-
-if TYPE_CHECKING:
-    from permed_measures.ltr.groups import Floats, Ints
 
 GROUP = ("trace_id", "node_id")
 _CANDIDATE = ("tool", "candidate_id")
