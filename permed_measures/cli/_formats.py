@@ -350,7 +350,7 @@ def run_in(path: str, form: str | None = None) -> Any:  # noqa: ANN401  (a path)
 
 def runs_in(paths: Sequence[str]) -> dict[str, Any]:
     """Return runs by name: that of the file, or a number and the path where two files are called alike."""
-    from permed_measures.comparison.names import run_name  # noqa: PLC0415  (eval does without)
+    from permed_measures.comparison.systems import run_name  # noqa: PLC0415  (eval does without)
 
     names = [run_name(path, path) for path in paths]
     names = names if len(set(names)) == len(names) else [f"{n}: {path}" for n, path in enumerate(paths, 1)]

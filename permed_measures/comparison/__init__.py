@@ -1,12 +1,10 @@
 """Runs against a baseline: changes, intervals, tests, corrections, groups. Data only; report/ makes text of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ir_measures import Measure
 
@@ -14,9 +12,8 @@ from permed_measures.comparison.all_pairs import Pairs, pairs_of
 from permed_measures.comparison.arms import KEPT, Arms
 from permed_measures.comparison.changes import Correction, Key, PairedTest, Settings, Table, Values, change_notes, judge
 from permed_measures.comparison.engines import in_engine
-from permed_measures.comparison.names import check_descriptions, named, naming, run_name
 from permed_measures.comparison.p_imp import Counts
-from permed_measures.comparison.systems import Said, System, Systems
+from permed_measures.comparison.systems import Said, System, Systems, check_descriptions, named, naming, run_name
 from permed_measures.errors import ParamError, check_whole
 from permed_measures.evaluate.behind import behind
 from permed_measures.evaluate.clusters import cluster_notes, clusters
@@ -28,16 +25,14 @@ from permed_measures.files.texts import TextsLike
 from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order, Ties
+from permed_measures.render.document import Document
+from permed_measures.render.layout import Layout
 from permed_measures.render.progress import Step
 from permed_measures.render.queries import SHOWN, Behind
 from permed_measures.render.result import Format, Result, in_sentences, made_by, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
 from permed_measures.tables import stays_in_engine
-
-if TYPE_CHECKING:
-    from permed_measures.render.document import Document
-    from permed_measures.render.layout import Layout
 
 __all__ = ["Comparison", "compare", "run_name"]
 
@@ -120,7 +115,7 @@ class Comparison(Result):
         save(self, path)
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Comparison:
+    def load(path: str | PathLike[str]) -> "Comparison":
         """Read what :meth:`save` wrote; P-imp alone, which looks at rankings, is not there."""
         from permed_measures.comparison.saved import load  # noqa: PLC0415  (as above)
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from ir_measures import Measure
 
 from permed_measures import inference
-from permed_measures.inference import SAME, Extra, Units
+from permed_measures.inference import SAME, Extra, Floats, Units
 from permed_measures.inference.student import t_quantile, t_tail
 
 if TYPE_CHECKING:
     from permed_measures.comparison.changes import Values
-    from permed_measures.inference import Floats
 
 _DRAWS = 9_999
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -111,7 +110,7 @@ def max_t(differences: Sequence[Units], seed: int, known: Sequence[float | None]
     return [max(bound, (1 + int(count)) / (1 + _DRAWS)) for bound, count in zip(least, far, strict=True)]
 
 
-def _t(means: "Floats", variances: "Floats") -> "Floats":
+def _t(means: Floats, variances: Floats) -> Floats:
     """Return |t|; 0 where there is no difference, infinite where there is no spread."""
     import numpy as np  # noqa: PLC0415  (as above)
 

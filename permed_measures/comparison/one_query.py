@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ir_measures import Measure
 
@@ -13,16 +14,12 @@ from permed_measures.evaluate.spans import is_share
 from permed_measures.evaluate.tops import top
 from permed_measures.files.texts import TextsLike, missing_texts, texts_of
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
+from permed_measures.profiles import Profile
 from permed_measures.ranking import Order
 from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.layout import Layout
 from permed_measures.render.queries import cut
 from permed_measures.render.result import Format, Result, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from permed_measures.profiles import Profile
-    from permed_measures.render.layout import Layout
 
 _NOTHING = 1e-12  # what rounding may leave of a part that is 0
 _TEXT = 80
@@ -99,7 +96,7 @@ class OneQuery(Result):
         ]
         return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
 
-    def render(self, form: Format = "text", *, layout: "Layout | None" = None) -> str:
+    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
         """Return the report; LaTeX, which is of tables only, has the query's text below the first."""
         if form != "latex" or not self.text:
             return super().render(form, layout=layout)
@@ -144,7 +141,7 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     query_id: str,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    profile: "str | Path | Profile | None" = None,
+    profile: str | Path | Profile | None = None,
     min_relevance: float | None = None,
     order: Order = "float32",
     depth: int = 10,

@@ -3,12 +3,8 @@
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from permed_measures.inference import EXACT_UNITS, SAME, Units, mean_p, sign_flip_p
-
-if TYPE_CHECKING:
-    from permed_measures.inference import Floats
+from permed_measures.inference import EXACT_UNITS, SAME, Floats, Units, mean_p, sign_flip_p
 
 _EXACT_RANKS = 50
 
@@ -51,7 +47,7 @@ def wilcoxon(differences: Sequence[float]) -> tuple[float, int] | None:
     return math.erfc(abs(positive - num * (num + 1) / 4) / math.sqrt(variance) / math.sqrt(2)), sign
 
 
-def _mean_ranks(values: "Floats") -> "tuple[Floats, Floats]":
+def _mean_ranks(values: Floats) -> tuple[Floats, Floats]:
     """Return the rank of each value, ties sharing the mean of theirs, and how many values share each rank."""
     import numpy as np  # noqa: PLC0415  (as above)
 

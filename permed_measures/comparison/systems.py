@@ -1,6 +1,7 @@
-"""The systems of a comparison: each is a run, several runs of one system, or values that were saved."""
+"""The systems of a comparison: each is a run, several runs of one system, or saved values; and has a name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -8,15 +9,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ir_measures import Measure
 
-from permed_measures.errors import InputError
+from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Evaluation, Plan, choose, evaluate, read_for
 from permed_measures.files.rows import Duplicates
 from permed_measures.files.source import Source
 from permed_measures.files.values import is_saved, read
 from permed_measures.inputs import Qrels, Returned, RunLike, as_qrels, as_run
 from permed_measures.measures import parse
-from permed_measures.profiles import QUERY_SETS, Entry, Profile, QuerySet
-from permed_measures.ranking import Order, Ties
+from permed_measures.profiles import QUERY_SETS, Entry, Profile
+from permed_measures.ranking import Order
 from permed_measures.signature import Conditions, check_comparable, check_judged, digests
 from permed_measures.tables import EngineRun, stays_in_engine
 
@@ -70,6 +71,61 @@ def named_runs(argument: str) -> tuple[str, list[str]] | None:
     return (name, several.split(",")) if is_name else None
 
 
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say which run it is that cannot be evaluated."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(f"run {name!r}: {error}") from error
+
+
+def run_name(source: System, otherwise: str) -> str:
+    """Return what a run is called when nobody says: its file's name without the endings.
+
+    >>> run_name("runs/bm25.v2.trec.gz", ""), run_name({}, "baseline")
+    ('bm25.v2', 'baseline')
+    >>> run_name("runs/new/*.parquet", "")
+    'new'
+    """
+    if not isinstance(source, (str, PathLike)):
+        return otherwise
+    path = Path(source)
+    while "*" in path.name:  # a pattern: the folder tells more
+        path = path.parent
+    if path.suffix in (".gz", ".bz2", ".xz", ".zst"):
+        path = path.with_suffix("")
+    return path.stem or str(source)
+
+
+def named(
+    baseline: System, baseline_name: str | None, runs: Mapping[str, System] | Sequence[str | PathLike[str]]
+) -> dict[str, System]:
+    """Return every system by its name, the baseline first."""
+    if isinstance(runs, (str, PathLike)):
+        runs = [runs]
+    named = list(runs.items()) if isinstance(runs, Mapping) else [(run_name(run, ""), run) for run in runs]
+    if not named:
+        raise ParamError("no run to compare with the baseline; give at least one")
+    sources = {baseline_name or run_name(baseline, "baseline"): baseline}
+    for name, source in named:
+        if not isinstance(name, str) or not name:
+            raise ParamError(f"a run's name is a text, not {name!r}; give {{name: run}}")
+        if name in sources:
+            raise ParamError(f"two runs are called {name!r}; give each a name of its own")
+        sources[name] = source
+    return sources
+
+
+def check_descriptions(descriptions: Mapping[str, str], names: Sequence[str]) -> None:
+    """Raise ParamError for a description of something that is no run here."""
+    for name in descriptions:
+        if name not in names:
+            raise ParamError(f"a description for {name!r}, which is no run here.{did_you_mean(name, names)}")
+
+
 def _opened(source: Any) -> Iterator[Any]:  # noqa: ANN401  (a System, and its runs)
     """Yield the runs of a system: saved values as evaluations, others as they are."""
     for run in source if is_repeated(source) else [source]:
@@ -90,33 +146,29 @@ class Systems:
     Without measures and profile the measures, and the order, are those of the first saved values.
     """
 
-    def __init__(  # noqa: PLR0913  (the options of evaluate(), for several systems)
+    def __init__(
         self,
         qrels: Qrels | None,
         sources: Mapping[str, Any],
         measures: str | Measure | Iterable[str | Measure] | None = None,
         *,
-        profile: str | Path | Profile | None = None,
-        min_relevance: float | None = None,
-        queries: QuerySet | None = None,
-        order: Order = "float32",
-        ties: Ties = "trec",
         keep: int | None = None,
+        **options: Any,  # noqa: ANN401  (those of evaluate())
     ) -> None:
         if measures is not None and not isinstance(measures, (str, Measure)):
             measures = list(measures)  # they are looked at for every run
         self._qrels, self._measures = qrels, measures
         self._runs: dict[str, list[Any]] = {name: list(_opened(source)) for name, source in sources.items()}
         known = [run for runs in self._runs.values() for run in runs if isinstance(run, Evaluation)]
-        if measures is None and profile is None and known:
-            profile, order, ties = _profile_of(known[0]), known[0].order, known[0].ties
-        self.labels, *_, self.min_relevance = choose(measures, profile, queries, min_relevance)
-        self._options: Any = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-        self._options["ties"] = ties
-        self._reading = {name: value for name, value in self._options.items() if name != "queries"} | {"keep": keep}
-        self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, order).computed]
+        if measures is None and options.get("profile") is None and known:
+            options |= {"profile": _profile_of(known[0]), "order": known[0].order, "ties": known[0].ties}
+        chosen = choose(measures, *map(options.get, ("profile", "queries", "min_relevance")))
+        self.labels, *_, self.min_relevance = chosen
+        self._options: Any = options
+        self._reading = {name: value for name, value in options.items() if name != "queries"} | {"keep": keep}
+        self.order: Order = options.get("order", "float32")
+        self._texts = [str(measure) for measure in Plan(list(self.labels), self.min_relevance, self.order).computed]
         self._known = bool(known)
-        self.order = order
         self._first: tuple[str, Evaluation] | None = None
 
     def several(self, name: str) -> bool:

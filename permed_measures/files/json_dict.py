@@ -4,19 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from permed_measures.files.json_text import (
-    JSONSyntaxError,
-    RepeatedKeyError,
-    as_grade,
-    as_id,
-    as_score,
-    decode_at,
-    first_repeated,
-    kind,
-    line_at,
-    loads,
-    members,
-)
+from permed_measures.files import json_text
+from permed_measures.files.json_text import as_id, kind, line_at, members
 from permed_measures.files.rows import KEEP_ONE, kept_of
 from permed_measures.files.source import Source
 
@@ -44,10 +33,10 @@ def read(source: Source, what: str) -> dict[str, Any]:
     """Return {query_id: {doc_id: grade or score}}, or {query_id: [doc_id, …]} where a run holds lists."""
     text = source.text()
     try:
-        content = loads(text)
-    except JSONSyntaxError as error:
+        content = json_text.loads(text)
+    except json_text.JSONSyntaxError as error:
         raise source.error(str(error), error.line) from None
-    except RepeatedKeyError as error:
+    except json_text.RepeatedKeyError as error:
         raise source.error(str(error), _line_of_repeated(text, error.key)) from None
     except ValueError as error:
         raise source.error(str(error)) from None
@@ -78,7 +67,7 @@ def _line_of_fault(text: str, query_id: str, what: str) -> int:
     place, value = next((place, value) for name, place, value in members(text) if name == query_id)
     for doc_id, at, number in members(text, value):
         try:
-            _group({doc_id: decode_at(text, number)[0]}, what)
+            _group({doc_id: json_text.decode_at(text, number)[0]}, what)
         except ValueError:  # noqa: PERF203  (that is what is looked for)
             place = at
             break
@@ -86,7 +75,7 @@ def _line_of_fault(text: str, query_id: str, what: str) -> int:
 
 
 def _group(group: Any, what: str, source: Source | None = None) -> Any:  # noqa: ANN401  (checked here)
-    number = as_grade if what == "qrels" else as_score
+    number = json_text.as_grade if what == "qrels" else json_text.as_score
     if isinstance(group, dict):
         return {as_id(doc_id, "document id"): number(value, doc_id) for doc_id, value in group.items()}
     if not isinstance(group, list):
@@ -96,7 +85,7 @@ def _group(group: Any, what: str, source: Source | None = None) -> Any:  # noqa:
     if source is not None:
         source.dropped += len(doc_ids) - len(set(doc_ids))
     if kept_of("error" if source is None else source.duplicates) is None and len(set(doc_ids)) != len(doc_ids):
-        msg = f"document {first_repeated(doc_ids)!r} occurs twice in the list; {KEEP_ONE}"
+        msg = f"document {json_text.first_repeated(doc_ids)!r} occurs twice in the list; {KEEP_ONE}"
         if set(map(type, group)) <= {int, float, bool} and set(group) <= {0, 1}:
             msg += ". If these are relevance lists, [1, 0, 1] by rank: evaluate_lists() (in the shell eval --lists)"
         raise ValueError(msg)

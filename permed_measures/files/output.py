@@ -67,7 +67,9 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask
         Path(name).chmod(mode)
         Path(name).replace(target)
     except OSError as error:
@@ -100,9 +102,3 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
             (Path(name) / "whole").replace(target)
     except OSError as error:
         raise InputError(f"cannot write there: {error.strerror}", path=target) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

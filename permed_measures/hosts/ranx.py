@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ir_measures import Measure
+from numpy.typing import NDArray
 
 from permed_measures.delegate import delegate
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean, require
@@ -24,11 +25,6 @@ from permed_measures.measures import checked, host_names, parse
 from permed_measures.measures.base import RankingMeasure, unreadable, written
 from permed_measures.numbers import as_float, canonical
 from permed_measures.ranking import Ranking, order, rank, rank_list
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
 
 KNOWN_VERSIONS = "0.3.16 to 0.3.21"
 
@@ -189,12 +185,13 @@ def _checked_host(measures: Mapping[str, Measure]) -> _Patch:
     try:
         evaluate = import_module(_EVALUATE)
         original = evaluate.metric_switch
+        called = list(inspect.signature(original("map")).parameters)
         shapes = {
             "ranx.evaluate asks metric_switch": "metric_switch" in evaluate.evaluate.__code__.co_names,
             "one metric_switch": all(import_module(name).metric_switch is original for name in _SWITCHES),
             "names read as name@k-l2": evaluate.extract_metric_and_params("name@7-l2") == ("name", 7, 2),
             "names read as name": evaluate.extract_metric_and_params("name") == ("name", 0, 1),
-            "measures called with qrels, run, k, rel_lvl": _arguments(original("map")) == _ARGUMENTS,
+            "measures called with qrels, run, k, rel_lvl": called[: len(_ARGUMENTS)] == _ARGUMENTS,
             "tables of labels": all(import_module(name).metric_labels["map"] == "MAP" for name in _LABELS),
         }
     except (ImportError, AttributeError, KeyError, TypeError, ValueError) as error:
@@ -205,10 +202,6 @@ def _checked_host(measures: Mapping[str, Measure]) -> _Patch:
     _refuse_known(original, measures)
     known = dict(measures)
     return _Patch(original, _switch(original, known), known, {})
-
-
-def _arguments(function: Callable[..., Any]) -> list[str]:
-    return list(inspect.signature(function).parameters)[: len(_ARGUMENTS)]
 
 
 def _unknown_shape(found: str) -> str:
@@ -248,7 +241,7 @@ def _switch(original: Callable[[str], Any], measures: Mapping[str, Measure]) -> 
     return metric_switch
 
 
-def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> "Values":  # noqa: ANN401
+def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> NDArray[np.float64]:  # noqa: ANN401
     """Compute a measure the way ranx asks for it: typed lists of (hash of the document id, grade or score) rows."""
     if len(qrels) != len(run):
         raise InputError(f"the qrels hold {len(qrels)} queries, the run {len(run)}; ranx pairs them by position")

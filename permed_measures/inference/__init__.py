@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from permed_measures.inference.student import t_quantile, t_tail
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-
+Floats: TypeAlias = "NDArray[np.float64]"
 Interval = tuple[float, float]
 
 SAME = 1e-9  # two values that differ by less are a tie: the same sum taken in another order differs in its last digits

@@ -8,12 +8,9 @@ https://doi.org/10.1002/sim.3095). ``benchmarks/serving.py`` simulates how often
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from permed_measures.inference import estimate, units
-
-if TYPE_CHECKING:
-    from permed_measures.inference import Floats
+from permed_measures.inference import Floats, estimate, units
 
 LEVEL = 0.95
 RESAMPLES = 10_000
@@ -114,7 +111,7 @@ def of_mean(values: Sequence[float], factor: float = 1.0) -> Estimated | None:
 
 
 def percentile_interval(
-    samples: "Floats", percent: float, *, seed: int = 0, resamples: int = RESAMPLES, level: float = LEVEL
+    samples: Floats, percent: float, *, seed: int = 0, resamples: int = RESAMPLES, level: float = LEVEL
 ) -> tuple[float, float] | None:
     """Return the bootstrap interval of a percentile; None for fewer than two samples.
 

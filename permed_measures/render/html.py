@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from html import escape
 
 from permed_measures.render.document import Block, Cell, Document, Figure, Html, Lines, Section, Table
@@ -72,16 +71,13 @@ def _block(block: Block) -> str:
     return _figure(block) if isinstance(block, Figure) else block.inside
 
 
-def _titled(above: str, block: Block) -> str:
-    """Return a block under its title, where that is not above it already."""
-    title = block.title if isinstance(block, Table) and block.title.casefold() != above.casefold() else ""
-    return (f"<h3>{escape(title)}</h3>\n" if title else "") + _block(block)
-
-
 def _section(section: Section) -> str:
     name = f' id="{escape(section.name)}"' if section.name else ""
     title = section.title or next((block.title for block in section.blocks if isinstance(block, Table)), "")
-    inside = "".join(map(partial(_titled, title), section.blocks))
+    inside = ""
+    for block in section.blocks:  # each under its title, where that is not above it already
+        own = block.title if isinstance(block, Table) and block.title.casefold() != title.casefold() else ""
+        inside += (f"<h3>{escape(own)}</h3>\n" if own else "") + _block(block)
     if section.folded:
         return f"<section{name}><details><summary>{escape(title)}</summary>\n{inside}\n</details></section>"
     heading = f"<h2>{escape(title)}</h2>\n" if title else ""
@@ -143,29 +139,24 @@ def html(document: Document) -> str:
     policy = f"default-src 'none'; style-src {_hash(style)}; {script_policy}img-src data:"
     title = escape(document.title or "permed-measures")
     version = getattr(sys.modules.get("permed_measures"), "__version__", "")
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{title}</title>",
-            '<link rel="icon" href="data:,">',
-            f"<style>{style}</style>",
-            "</head>",
-            "<body>",
-            f"<header><h1>{title}</h1><p>{escape(document.summary)}</p></header>",
-            "<main>",
-            *map(_section, document.shown("page")),
-            "</main>",
-            f"<footer>permed-measures {version}</footer>",
-            *[f'<script type="application/json" id="{name}">{text}</script>' for name, text in document.texts.items()],
-            *[f"<script>{script}</script>" for script in document.scripts],
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    texts = [f'<script type="application/json" id="{name}">{text}</script>' for name, text in document.texts.items()]
+    scripts = [*texts, *(f"<script>{script}</script>" for script in document.scripts)]
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<header><h1>{title}</h1><p>{escape(document.summary)}</p></header>
+<main>
+{"".join(f"{_section(section)}{chr(10)}" for section in document.shown("page"))}</main>
+<footer>permed-measures {version}</footer>
+{"".join(f"{script}{chr(10)}" for script in scripts)}</body>
+</html>
+"""

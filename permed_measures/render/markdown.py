@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from permed_measures.errors import visible
-from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table
+from permed_measures.render.document import Block, Cell, Document, Lines, Table
 
 
 def one_line(text: str) -> str:
@@ -44,13 +44,12 @@ def _listed(lines: Iterable[str], mark: str = "") -> str:
 def markdown(document: Document) -> str:
     """Return the document; plots are for pages."""
     head = [f"## {markdown_text(document.title)}" if document.title else "", markdown_text(document.summary)]
-    blocks = [block for section in document.shown("text") for block in _blocks(section)]
+    blocks: list[str] = []
+    for section in document.shown("text"):
+        inside = [*filter(None, map(_block, section.blocks))]
+        blocks += [f"**{markdown_text(section.heading)}**"] if inside and section.heading else []
+        blocks += inside
     return "\n\n".join(filter(None, [*head, *blocks])) + "\n"
-
-
-def _blocks(section: Section) -> list[str]:
-    inside = [*filter(None, map(_block, section.blocks))]
-    return [f"**{markdown_text(section.heading)}**", *inside] if inside and section.heading else inside
 
 
 def _block(block: Block) -> str:

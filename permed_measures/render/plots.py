@@ -157,11 +157,11 @@ def curves(
     )
     up = Scale.around(known or [0.0, 1.0], bottom, top)
     up = Scale(min(known), max(*known, 1.01 * min(known)), bottom, top, is_log=True) if is_log else up
-    parts = [
-        part
-        for tick in up.ticks()
-        for part in _level(up(tick), f"{tick:g}" if is_log else number(tick, up.decimals), left, width)
-    ]
+    parts = []
+    for tick in up.ticks():
+        y, shown = up(tick), f"{tick:g}" if is_log else number(tick, up.decimals)
+        parts.append(f'<line class="grid" x1="{left:g}" y1="{y:.1f}" x2="{width:g}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="side" x="{left - 6:g}" y="{y + 4:.1f}">{shown}</text>')
     free = -99.0
     for tick in ticks:
         if over(tick) - free > _LETTER * len(f"{tick:g}") + 4:
@@ -171,20 +171,10 @@ def curves(
     for place, (name, line) in enumerate(lines.items()):
         y = 8 + _LEGEND * place + 6
         longest = int((width - left - 24) / _LETTER)
-        parts.append(
-            f'{_named(name, left + 18, y, longest)}<g class="run{place % COLOURS}">{_mark(place, left + 6, y)}'
-        )
+        named = row_name(name, left + 18, y, longest).replace('class="name"', 'class="level-name"')
+        parts.append(f'{named}<g class="run{place % COLOURS}">{_mark(place, left + 6, y)}')
         parts += [*_curve(line, over, up, place), "</g>"]
     return picture(width, bottom + 38, parts, label)
-
-
-def _named(name: str, x: float, y: float, longest: int) -> str:
-    return row_name(name, x, y, longest).replace('class="name"', 'class="level-name"')
-
-
-def _level(y: float, shown: str, left: float, right: float) -> list[str]:
-    line = f'<line class="grid" x1="{left:g}" y1="{y:.1f}" x2="{right:g}" y2="{y:.1f}"/>'
-    return [line, f'<text class="side" x="{left - 6:g}" y="{y + 4:.1f}">{shown}</text>']
 
 
 def _curve(line: Mapping[float, Dot], over: Scale, up: Scale, place: int) -> list[str]:

@@ -14,12 +14,9 @@ def table_csv(table: Table) -> str:
     lines = io.StringIO(newline="")
     rows = csv.writer(lines, lineterminator="\n")
     rows.writerow(table.heads)
-    rows.writerows([[_field(plain(value)) for value in row] for row in table.rows])
+    known = ([plain(value) for value in row] for row in table.rows)
+    rows.writerows([["" if v is None else v if isinstance(v, str) else repr(v) for v in row] for row in known])
     return lines.getvalue()
-
-
-def _field(value: str | float | None) -> str:
-    return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
 def as_json(record: Any, indent: int | None = 2, *, allow_nan: bool = False) -> str:  # noqa: ANN401  (any JSON)
