@@ -6,6 +6,8 @@ TREC files are read by the compiled part; without it, with numpy where only the 
 the file; what only the plain reader can read is left to it.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 from array import array
@@ -24,7 +26,7 @@ from permed_measures.files.source import Source, Unpacked
 from permed_measures.ranking import Grades, Order, Ranking
 
 if TYPE_CHECKING:
-    from permed_measures.files.judged import JudgedLists as Kept
+    from permed_measures.files.judged import JudgedLists
 
 T = TypeVar("T")
 
@@ -123,7 +125,7 @@ def cut_run(path: str | PathLike[str], qrels: Mapping[str, Grades], depth: int, 
     return found
 
 
-def judged_lists(source: Source, qrels: Mapping[str, Grades], *, large: int = LARGE) -> Kept | None:
+def judged_lists(source: Source, qrels: Mapping[str, Grades], *, large: int = LARGE) -> JudgedLists | None:
     """Return what ranks of judged documents depend on in a large TREC run; None where the plain reader has to do it."""
     if source.size * (1 if source.packing is None else 4) < large or format_of(source) is not trec:
         return None
@@ -269,7 +271,7 @@ def _check_part(source: Source, part: tuple[int, int] | None) -> None:
         trec.check_parts(source, "run", [part])
 
 
-def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> Kept | None:
+def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists | None:
     from permed_measures.files.blocks import Doubt, judged  # noqa: PLC0415  (numpy is for large files)
     from permed_measures.files.judged import JudgedLists  # noqa: PLC0415  (as above)
 
@@ -285,7 +287,7 @@ def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapp
     return found
 
 
-def _judged_by_lists(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> Kept:
+def _judged_by_lists(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists:
     from permed_measures.files.judged import JudgedLists  # noqa: PLC0415  (numpy is for large files)
 
     found = JudgedLists(numbers)
