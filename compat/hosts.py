@@ -31,7 +31,7 @@ from permed_measures.files import large as large_runs
 from permed_measures.hosts.pytrec_eval import RelevanceEvaluator
 from permed_measures.hosts.ranx import install, ranx_qrels, ranx_run, uninstall
 from permed_measures.measures import own
-from permed_measures.verification.references.reference import trec_order
+from permed_measures.verification.references import trec_order
 
 Values = dict[Measure, dict[str, float]]
 

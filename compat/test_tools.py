@@ -31,7 +31,7 @@ from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation.search import Search
 from permed_measures.explanation.tools import TOOLS, Tool, find
 from permed_measures.explanation.values import Values
-from permed_measures.verification.references.reference import has_near_ties, has_ties, trec_order
+from permed_measures.verification.references import has_near_ties, has_ties, trec_order
 
 CUTOFFS = (1, 5, 10)
 LEVELS = (0.0, 0.1, 0.25, 0.6, 1.0)

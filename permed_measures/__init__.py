@@ -138,8 +138,7 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (a function or class of this package)
     if name not in _LATER:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, attribute = _LATER[name].rpartition(".")
     return getattr(import_module(f"{__name__}.{module}"), attribute)
 

@@ -1,7 +1,5 @@
 """``python -m permed_measures``: the shell tool."""
 
-from __future__ import annotations
-
 from permed_measures.cli import main
 
 if __name__ == "__main__":

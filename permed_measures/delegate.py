@@ -4,8 +4,6 @@ pytrec_eval needs no real documents: it is given the document at rank r under th
 judgements for the names where judged documents stand. A :class:`Ranking` is enough for that.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_right
@@ -186,11 +184,10 @@ def own_evaluator() -> Any:  # noqa: ANN401  (pytrec_eval's class, untyped)
     for found in import_module("pytrec_eval_ext").RelevanceEvaluator.__subclasses__():
         if (found.__module__, found.__qualname__) == ("pytrec_eval", "RelevanceEvaluator"):
             return found
-    msg = (
+    raise HostError(
         f"pytrec_eval.RelevanceEvaluator was replaced by {in_place!r}, and pytrec_eval's own class is gone; use "
         "permed_measures.install_pytrec_eval(), or import permed_measures.RelevanceEvaluator before you replace it"
     )
-    raise HostError(msg)
 
 
 def _written(names: Sequence[str], known: Collection[str]) -> set[str] | None:

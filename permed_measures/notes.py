@@ -1,7 +1,5 @@
 """What the reader of a value should know: the notes, in words, from counts."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -38,7 +36,7 @@ class Queries(NamedTuple):
     some: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, query_ids: Iterable[str]) -> Queries:
+    def of(cls, query_ids: Iterable[str]) -> "Queries":
         """Count query ids."""
         known = sorted(query_ids)
         return cls(len(known), tuple(known[:NAMED]))

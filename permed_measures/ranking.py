@@ -5,8 +5,6 @@ documents are judged at all, and how long the list is. :func:`rank` makes one fr
 that is already in order.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import sys
@@ -98,7 +96,7 @@ class Ranking:
         *,
         judged: Collection[float],
         num_ret: int,
-        ascending: Scores | array[float] | None = None,
+        ascending: "Scores | array[float] | None" = None,
         top: Sequence[str] | bytes = (),
     ) -> None:
         """``ascending`` holds the scores as 64-bit floats, of the top at least, where two are equal in 32 bits.
@@ -144,7 +142,7 @@ class Ranking:
         """How many judged documents are relevant."""
         return sum([grade >= rel for grade in self.judged])
 
-    def judged_only(self) -> Ranking:
+    def judged_only(self) -> "Ranking":
         """Return the same ranking without the unjudged documents, and without those of a negative grade.
 
         A negative grade says that a document was looked for and not judged: ``trec_eval -J`` takes it out as well.
@@ -153,7 +151,7 @@ class Ranking:
         renumbered = list(enumerate(kept, 1))
         return Ranking(renumbered, judged=self.judged, num_ret=len(renumbered))
 
-    def mapped(self, gains: Mapping[float, float]) -> Ranking:
+    def mapped(self, gains: Mapping[float, float]) -> "Ranking":
         """Return the same ranking with other grades; one that ``gains`` does not name stays."""
         ranked = [(rank, gains.get(grade, grade)) for rank, grade in self.ranked]
         judged = [gains.get(grade, grade) for grade in self.judged]
@@ -207,7 +205,7 @@ class Rankings:
         self._views = views
 
     @classmethod
-    def of(cls, views: Sequence[Ranking], cutoff: int | None) -> Rankings:
+    def of(cls, views: "Sequence[Ranking]", cutoff: int | None) -> "Rankings":
         """Put rankings together."""
         returned = sum(view.num_ret if cutoff is None else min(view.num_ret, cutoff) for view in views)
         judged = sum(len(view.hits(cutoff)) for view in views)
@@ -375,8 +373,7 @@ def check_ids(doc_ids: Collection[Any], query_id: str) -> None:
         msg = f"query {query_id!r}: the document id {wrong!r} is a {type(wrong).__name__}; ids are strings, try str(id)"
         raise InputError(msg) from None
     if "" in doc_ids:
-        msg = f"query {query_id!r}: an empty document id"
-        raise InputError(msg)
+        raise InputError(f"query {query_id!r}: an empty document id")
 
 
 def checked_score(score: Any, doc_id: str, query_id: str) -> float:  # noqa: ANN401  (checked here)

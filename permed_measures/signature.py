@@ -11,8 +11,6 @@ compute that, and the sums of single queries add up to the whole. In DuckDB, whe
     FROM (SELECT md5(query_id || chr(9) || chr(9) || doc_id || chr(9) || relevance) AS h FROM qrels)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -43,7 +41,7 @@ class Digest(NamedTuple):
         return f"{self.first % _HALF:08x}{self.second % _HALF:08x}"
 
     @classmethod
-    def total(cls, parts: Iterable[Digest]) -> Digest:
+    def total(cls, parts: "Iterable[Digest]") -> "Digest":
         """Return the digest of all judgements, given those of the queries."""
         counts, firsts, seconds = zip((0, 0, 0), *parts, strict=True)
         return cls(sum(counts), sum(firsts) % _HALF, sum(seconds) % _HALF)
@@ -93,12 +91,9 @@ def digests(qrels: Qrels) -> Mapping[str, Digest]:
 class Signature(NamedTuple):
     """The conditions of a measure's values: what is compared must have the same, but for the number of queries."""
 
-    measure: str
-    """With the parameters that are not the defaults, a ``rel`` that ``min_relevance`` gave it among them."""
-    order: str
-    """How precisely scores are compared, and what becomes of ties where that is not trec_eval's rule."""
-    queries: str
-    """Over which queries the mean runs: those of the 'qrels', of the 'run', or in 'both'."""
+    measure: str  # with the parameters that are not the defaults, a ``rel`` that ``min_relevance`` gave it among them
+    order: str  # how precisely scores are compared, and what becomes of ties where that is not trec_eval's rule
+    queries: str  # over which queries the mean runs: those of the 'qrels', of the 'run', or in 'both'
     n: int
     judgements: int
     digest: str
@@ -109,12 +104,12 @@ class Signature(NamedTuple):
         return "|".join([self.measure, *(f"{name}:{getattr(self, name)}" for name in _FIELDS)])
 
     @classmethod
-    def of(cls, measure: Measure, order: str, queries: str, n: int, judged: Digest) -> Signature:
+    def of(cls, measure: Measure, order: str, queries: str, n: int, judged: "Digest") -> "Signature":
         """Return the signature of a measure whose ``rel`` is settled."""
         return cls(str(measure), order, queries, n, judged.judgements, judged.text, version_of(measure))
 
     @classmethod
-    def parse(cls, text: str) -> Signature:
+    def parse(cls, text: str) -> "Signature":
         """Read a signature; ParamError tells what is wrong with one.
 
         >>> text = "nDCG@10|order:float32|queries:qrels|n:50|judgements:1326|digest:9f86d081884c7d65|version:1"
@@ -181,7 +176,7 @@ class Conditions:
         return not self.signatures or "qrels" in {signature.queries for signature in self.signatures.values()}
 
     @classmethod
-    def known(cls, signatures: dict[Measure, Signature], judged: Mapping[str, Digest]) -> Conditions:
+    def known(cls, signatures: "dict[Measure, Signature]", judged: "Mapping[str, Digest]") -> "Conditions":
         """Return those of values that are saved, or came from an engine."""
         found = cls(dict, "", lambda: judged)
         found.signatures = signatures

@@ -9,7 +9,8 @@ import statistics
 import pytest
 from ir_measures import AP, RR, P, nDCG
 
-from permed_measures.comparison import CORRECTIONS, TESTS, compare
+from permed_measures.comparison import compare
+from permed_measures.comparison.changes import CORRECTIONS, TESTS
 from permed_measures.comparison.p_imp import pair_counts, pair_improvement
 from permed_measures.comparison.tops import tops
 from permed_measures.errors import InputError, ParamError

@@ -15,7 +15,7 @@ from permed_measures.files import large as large_runs
 from permed_measures.gating import gate
 from permed_measures.ranking import order
 from permed_measures.verification import as_scores
-from permed_measures.verification.references.reference import trec_order
+from permed_measures.verification.references import trec_order
 
 
 def mean(qrels, run, measure):

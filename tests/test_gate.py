@@ -13,7 +13,7 @@ from permed_measures import inference
 from permed_measures.errors import InputError, ParamError
 from permed_measures.gating import Check, Condition, Gate, gate, parse_condition, read_serving
 from permed_measures.gating.checks import Rules, queries_needed
-from permed_measures.gating.junit import junit, junit_error
+from permed_measures.gating.ci import junit, junit_error
 from permed_measures.measures import parse
 from permed_measures.profiles import Entry, Profile, Target, load_profile
 

@@ -25,8 +25,7 @@ from permed_measures.measures import DEFINED
 from permed_measures.measures.base import takes_threshold, written
 from permed_measures.tables import known_measures, to_sql
 from permed_measures.verification import verify
-from permed_measures.verification.references import REFERENCES
-from permed_measures.verification.references.reference import Computation, Reference
+from permed_measures.verification.references import REFERENCES, Computation, Reference
 
 QRELS = {"p": {"a": 1, "b": 2, "c": 0, "d": 2, "e": 1, "f": 1}, "q": {"a": 2, "g": 1}, "r": {"h": 1}}
 RUN = {"p": {"c": 9.0, "a": 8.0, "x": 7.0, "b": 6.0, "e": 5.0}, "q": {"g": 2.0, "x": 1.5, "a": 1.0}, "r": {"h": 1.0}}

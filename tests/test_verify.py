@@ -26,8 +26,17 @@ from permed_measures.verification import (
     Check,
     verify,
 )
-from permed_measures.verification.references import REFERENCES, Computation, Reference, untied
-from permed_measures.verification.references.reference import Qrels, Run, Values, has_near_ties, has_ties
+from permed_measures.verification.references import (
+    REFERENCES,
+    Computation,
+    Qrels,
+    Reference,
+    Run,
+    Values,
+    has_near_ties,
+    has_ties,
+    untied,
+)
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 0}, "r": {"a": 1}}
 RUN = {"q": {"b": 3.0, "x": 2.0, "a": 1.0}, "r": {"a": 1.0, "b": 2.0}}

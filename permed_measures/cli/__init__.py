@@ -5,8 +5,6 @@ not hold, 2 the input, the options or the surroundings are wrong, 3 it could not
 interrupted.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import os
@@ -20,8 +18,7 @@ from pkgutil import iter_modules
 from permed_measures.errors import require
 from permed_measures.errors.exits import drop_output, end
 
-_SELDOM = 100_000
-"""New objects from which on Python looks for garbage."""
+_SELDOM = 100_000  # new objects from which on Python looks for garbage
 
 _ROOM = 160 << 20
 _GROUP_OPTIONS = ("-h", "--help", "--version")
@@ -36,8 +33,7 @@ class _Room:
             try:
                 mmap(-1, _ROOM).close()
             except OSError:
-                msg = f"no room to load {name}"
-                raise MemoryError(msg) from None
+                raise MemoryError(f"no room to load {name}") from None
 
 
 def command_files() -> dict[str, str]:
@@ -81,9 +77,8 @@ def _mended_streams() -> Iterator[None]:
             undo.callback(setattr, sys, name, stream)
             if stream is None:
                 setattr(sys, name, undo.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: PTH123  (pathlib is slow to load)
-            elif isinstance(
-                getattr(stream, "buffer", None), io.RawIOBase
-            ):  # PYTHONUNBUFFERED: a short write is no error
+            elif isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+                # PYTHONUNBUFFERED: a short write is no error
                 whole = io.BufferedWriter(stream.buffer)
                 setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, stream.errors, line_buffering=True))
                 undo.callback(whole.detach)  # or the caller's stream would be closed with it

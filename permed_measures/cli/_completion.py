@@ -1,7 +1,5 @@
 """What the shell completes: files, profiles, measures; told by what a parameter is called in the help."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

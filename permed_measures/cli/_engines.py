@@ -1,7 +1,5 @@
 """Runs in an engine: the options of commands that take them, and how paths become tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,54 +37,50 @@ _OF_FILES = ("--duplicates", "--qrels-columns", "--run-columns", "--collapse")
 class Reading(NamedTuple):
     """How a command reads qrels and runs, and what it says of their tables."""
 
-    qrels_in: Callable[[str, str | None], Any] = qrels_in
-    run_in: Callable[[str, str | None], Any] = run_in
+    qrels_in: Callable[..., Any] = qrels_in
+    run_in: Callable[..., Any] = run_in
     table_options: Mapping[str, Any] | None = None
 
 
 @contextmanager
 def reading(
-    options: dict[str, Any], paths: Sequence[Any], run_format: str | None, *, human: bool = False, ties: Ties = "trec"
+    of_engine: dict[str, Any], paths: Sequence[Any], *, human: bool = False, ties: Ties = "trec"
 ) -> Iterator[Reading]:
     """Read as files tell; where an engine is asked for, or a path is a dataset, have tables of that engine.
 
-    ``options`` are those of engines, which are taken out; ``paths`` are the qrels and all that may be a run.
+    ``of_engine`` are the options of engines; ``paths`` are the qrels and all that may be a run.
     """
     from permed_measures.comparison.systems import named_runs  # noqa: PLC0415  (eval does without)
 
-    of_engine = {name: options.pop(name) for name in NAMES}
     rows = said()
     given = [path for one in paths for path in ((named_runs(one) or ("", [one]))[1] if isinstance(one, str) else [one])]
     texts = [path for path in given if isinstance(path, str)]
-    engine = engine_for(of_engine.pop("engine"), texts, run_format, {**of_engine, **rows}, ties)
+    engine = engine_for(of_engine.pop("engine"), texts, {**of_engine, **rows}, ties)
     if engine is None:
         yield Reading()
         return
     if human:
-        msg = f"--human corrects means in memory, not in an engine ({engine}): give single files"
-        raise ParamError(msg)
+        raise ParamError(f"--human corrects means in memory, not in an engine ({engine}): give single files")
     limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
     with opened(engine, **limits) as session:
         from narwhals.exceptions import NarwhalsError  # noqa: PLC0415  (as late as the engine)
 
-        def table(value: str, read: Callable[[str, str | None], Any]) -> Callable[[str, str | None], Any]:
-            return lambda path, form: tables.table_of(session, path if is_parquet(path) else read(path, form), value)
+        def table(value: str, read: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda path, *form: tables.table_of(session, path if is_parquet(path) else read(path, *form), value)
 
         known = {name: value for name, value in {**of_engine, **rows}.items() if value is not None}
         with session.errors_named(*texts, also=(NarwhalsError,)):
             yield Reading(table("relevance", qrels_in), table("score", run_in), known)
 
 
-def engine_for(
-    engine: str | None, paths: Sequence[str], run_format: str | None, options: Mapping[str, Any], ties: Ties = "trec"
-) -> str | None:
+def engine_for(engine: str | None, paths: Sequence[str], options: Mapping[str, Any], ties: Ties = "trec") -> str | None:
     """Return the engine asked for; DuckDB for parquet that is no single file, or where an engine's option is given."""
     asked = [name for name, value in options.items() if value]
     of_readers = options.get("duplicates") == "first" or is_smaller_better(options.get("run_columns"))
     if of_readers or options.get("collapse"):
         asked = [name for name in asked if f"--{name.replace('_', '-')}" not in _OF_FILES]
     given = [f"--{name.replace('_', '-').replace('segments', 'segment')}" for name in asked]
-    if engine is None and run_format in (None, parquet.NAME):
+    if engine is None and said(formats=True).get("run_format") in (None, parquet.NAME):
         datasets = any(map(_is_dataset, paths))
         engine = "duckdb" if datasets or (given and all(map(is_parquet, paths[1:]))) else None
     if engine is not None and ties != "trec":

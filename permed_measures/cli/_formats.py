@@ -1,7 +1,5 @@
 """The options that say how qrels, runs and reports are written, the same for every command that has them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -16,7 +14,7 @@ from permed_measures.evaluate.chunks import collapse
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import formats, parquet
 from permed_measures.files.beir import qrels_of
-from permed_measures.files.output import print_note, write_or_print, write_whole
+from permed_measures.files.output import print_notes, write_or_print, write_whole
 from permed_measures.files.rows import DUPLICATES
 from permed_measures.files.source import Source
 from permed_measures.profiles import PROFILES, QUERY_SETS
@@ -26,8 +24,6 @@ from permed_measures.render.result import FORMATS as REPORTS
 from permed_measures.render.result import PLOTS, Format, Result
 from permed_measures.render.words import counted
 from permed_measures.tables.datasets import is_parquet
-
-PARQUET = parquet.NAME
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -57,41 +53,48 @@ def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     return names
 
 
-def _keep_names(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    _keep(ctx, param, _three_names(ctx, param, value))
-
-
 _NAMES = "Columns of query, document, number; '-distance': smaller is better.  [default: the usual names]"
-_kept: dict[str, Any] = {"expose_value": False, "callback": _keep}
-_names: dict[str, Any] = {"expose_value": False, "callback": _keep_names, "metavar": "Q,D,N"}
+_kept = partial(click.option, expose_value=False, callback=_keep)
+_names = partial(
+    _kept, metavar="Q,D,N", callback=lambda ctx, param, value: _keep(ctx, param, _three_names(ctx, param, value))
+)
 format_options = together(
-    *(click.option(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run")),
-    click.option("--qrels-columns", **_names, help=_NAMES.replace("; '-distance': smaller is better", "")),
-    click.option("--run-columns", **_names, help=_NAMES),
-    click.option("--collapse", metavar="REGEX|FILE", **_kept, help="From a run's chunks to documents, by best chunk."),
-    click.option(
-        "--duplicates", type=click.Choice(DUPLICATES), **_kept, help="Which of two rows of a document counts."
-    ),
+    *(_kept(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run")),
+    _names("--qrels-columns", help=_NAMES.replace("; '-distance': smaller is better", "")),
+    _names("--run-columns", help=_NAMES),
+    _kept("--collapse", metavar="REGEX|FILE", help="From a run's chunks to documents, by best chunk."),
+    _kept("--duplicates", type=click.Choice(DUPLICATES), help="Which of two rows of a document counts."),
 )
 measures_options = together(
-    click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="Measures, such as 'GWAP@10 P@1'."),
+    click.option(
+        *("-m", "--measures"),
+        multiple=True,
+        metavar="MEASURES",
+        callback=lambda _ctx, _param, value: list(value) or None,
+        help="Measures, such as 'GWAP@10 P@1'.",
+    ),
     click.option("--profile", metavar="NAME|FILE.toml", help=f"{', '.join(PROFILES)}, or a file.  [default: permed]"),
 )
+
+
+def default_profile(options: dict[str, Any]) -> None:
+    """Ask for the usual profile where neither measures nor a profile are asked for."""
+    if not options["measures"] and options["profile"] is None:
+        options["profile"] = "permed"
+
+
 relevance_option = click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
 queries_option = click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
-order_option = click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    default=ORDERS[0],
-    show_default=True,
-    help="How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0.",
+_ORDER = "How precisely scores are compared: as trec_eval 9.0.8 does, or 10.0."
+order_option = click.option("--order", type=click.Choice(ORDERS), default=ORDERS[0], help=_ORDER)
+_TIES = "Equal scores: by id, as they came, the exact value over all orders, or refuse them."
+ties_option = click.option("--ties", type=click.Choice(TIES), default=TIES[0], help=_TIES)
+cluster_option = click.option(
+    "--cluster", metavar="conversation|REGEX|FILE", help="What is independent, where queries are not."
 )
-ties_option = click.option(
-    "--ties",
-    type=click.Choice(TIES),
-    default=TIES[0],
-    show_default=True,
-    help="Equal scores: by id, as they came, the exact value over all orders, or refuse them.",
+human_options = together(
+    click.option("--human", metavar="FILE", help="People's grades of a random sample: means, corrected for the judge."),
+    click.option("--map", "mapping", metavar="4:1,8:2|same", help="With --human: the judge's grades as people's."),
 )
 texts_options = together(
     click.option("--texts", metavar="QUERIES", help="Texts of queries: TSV, CSV, JSON Lines, BEIR's; also .gz."),
@@ -103,11 +106,10 @@ def check_texts(form: Format, *others: Any) -> None:  # noqa: ANN401  (options t
     """Refuse texts where there is no page that shows them."""
     given = click.get_current_context().params
     if (given["texts"] or given["documents"]) and (not (is_asked("html") or form == "html") or any(others)):
-        msg = (
+        raise ParamError(
             "--texts and --documents are for the page: give --html FILE too; where means are corrected by --human, by "
             "--lists and in engines there are no documents to show"
         )
-        raise ParamError(msg)
 
 
 describe_option = click.option(
@@ -122,8 +124,7 @@ def descriptions_of(path: str | None, names: Sequence[str]) -> dict[str, str]:
     known = read_pairs(path)
     described = {name: text for name, text in known.items() if name in names}
     if not described:
-        msg = f"{path}: none of the runs {', '.join(names)} is described there, but {', '.join(known)}"
-        raise ParamError(msg)
+        raise ParamError(f"{path}: none of the runs {', '.join(names)} is described there, but {', '.join(known)}")
     return described
 
 
@@ -134,7 +135,7 @@ class _Report(click.Choice[str]):
         return super().convert("text" if value == "table" else value, param, ctx)
 
 
-report_option = click.option("--format", "form", type=_Report(REPORTS), default=REPORTS[0], show_default=True)
+report_option = click.option("--format", "form", type=_Report(REPORTS), default=REPORTS[0])
 report_options = together(
     click.option("--format", "form", type=_Report(REPORTS), help=f"[default: {REPORTS[0]}, or by FILE's suffix]"),
     click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it."),
@@ -170,16 +171,14 @@ layout_options = together(
     _shown("-p", "--places", type=click.IntRange(0, 17), help="Decimals.  [default: 4]"),
     _shown("--percent", is_flag=True, help="Values of measures from 0 to 1 in percent."),
     _shown("--heading", "headings", multiple=True, metavar="OLD=NEW", callback=_headings, help="Another heading."),
-    _shown("--caption", default="", metavar="TEXT", help="The title of the first table."),
-    _shown("--label", default="", metavar="NAME", help="Of the first table, for LaTeX."),
+    _shown("--caption", default="", show_default=False, metavar="TEXT", help="The title of the first table."),
+    _shown("--label", default="", show_default=False, metavar="NAME", help="Of the first table, for LaTeX."),
     _shown("--html", metavar="FILE", help="Also write one self-contained page."),
 )
 figure_options = together(
     _shown("--figure", metavar="FILE.svg|pdf|png", callback=_figure, help="Also write a plot, a file of its own."),
-    _shown("--plot", type=click.Choice(PLOTS), default=PLOTS[0], show_default=True, help="What the figure shows."),
-    _shown(
-        "--columns", type=click.Choice(["1", "2"]), default="1", show_default=True, help="A paper's, for its width."
-    ),
+    _shown("--plot", type=click.Choice(PLOTS), default=PLOTS[0], help="What the figure shows."),
+    _shown("--columns", type=click.Choice(["1", "2"]), default="1", help="A paper's, for its width."),
 )
 
 
@@ -220,6 +219,12 @@ def form_for(output: str | None, asked: Format | None) -> Format:
         _check_read(ctx, form)
         check_targets(ctx)
     return form
+
+
+def report_of(options: dict[str, Any]) -> tuple[Format, str | None]:
+    """Take out of a command's options what :data:`report_options` put there: the format, and the file."""
+    output = options.pop("output")
+    return form_for(output, options.pop("form")), output
 
 
 _FOR_PEOPLE = ("text", "markdown", "latex", "html")
@@ -301,42 +306,61 @@ def form_by_suffix(output: str | None, forms: Sequence[str], otherwise: str = ""
     suffix = Path(output or "").suffix.lower()
     known = {_SUFFIXES.get(form, f".{form}"): form for form in forms}
     if suffix and suffix not in known:
-        msg = (
+        raise ParamError(
             f"-o {output}: the suffix {suffix!r} is none of those that can be written here: {', '.join(known)}; use "
             f"one of these, or a name without a suffix, which gets {forms[0]}{otherwise}"
         )
-        raise ParamError(msg)
     return known.get(suffix, forms[0])
 
 
 def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]:
     """Return a decorator for the options --qrels-columns and --run-columns."""
-    shown: dict[str, Any] = {"callback": _three_names, "metavar": "Q,D,N", "show_default": True, "help": told}
+    shown: dict[str, Any] = {"callback": _three_names, "metavar": "Q,D,N", "help": told}
     return together(
         *(click.option(f"--{what}-columns", default=defaults.get(what), **shown) for what in ("qrels", "run"))
     )
 
 
-def said() -> dict[str, Any]:
-    """Return what the command line says of the rows of files, by option."""
-    known: dict[str, Any] = click.get_current_context().meta.get(_SAID, {})
-    return known
+_FORMATS = ("qrels_format", "run_format")
 
 
-def qrels_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
+def said(*, formats: bool = False) -> dict[str, Any]:
+    """Return what the command line says of the rows of files, or of their formats, by option."""
+    known = click.get_current_context().meta.get(_SAID, {})
+    return {name: value for name, value in known.items() if (name in _FORMATS) == formats}
+
+
+def say_formats(settings: dict[str, Any]) -> None:
+    """Take formats out of a file's settings, which hold where the command line says nothing."""
+    known = click.get_current_context().meta.setdefault(_SAID, {})
+    for name in _FORMATS:
+        known.setdefault(name, settings.pop(name, None))
+
+
+def qrels_in(path: str, form: str | None = None) -> Any:  # noqa: ANN401  (a path)
     """Return the path of qrels, with what was said of its content, if anything was."""
-    return _file(str(qrels_of(path)), form, said().get("qrels_columns"))
+    return _file(str(qrels_of(path)), form, "qrels")
 
 
-def run_in(path: str, form: str | None) -> Any:  # noqa: ANN401  (a path)
+def run_in(path: str, form: str | None = None) -> Any:  # noqa: ANN401  (a path)
     """Return the path of a run, with what was said of its content, if anything was: a large file is read fast."""
-    found, chunks = _file(path, form, said().get("run_columns")), said().get("collapse")
+    found, chunks = _file(path, form, "run"), said().get("collapse")
     return found if chunks is None else collapse(found, chunks)
 
 
-def _file(path: str, form: str | None, columns: Sequence[str] | None) -> Any:  # noqa: ANN401  (a path)
-    told = form is None or (form == PARQUET and is_parquet(path))
-    duplicates = said().get("duplicates", "error")
+def runs_in(paths: Sequence[str]) -> dict[str, Any]:
+    """Return runs by name: that of the file, or a number and the path where two files are called alike."""
+    from permed_measures.comparison.names import run_name  # noqa: PLC0415  (eval does without)
+
+    names = [run_name(path, path) for path in paths]
+    names = names if len(set(names)) == len(names) else [f"{n}: {path}" for n, path in enumerate(paths, 1)]
+    return dict(zip(names, map(run_in, paths), strict=True))
+
+
+def _file(path: str, form: str | None, what: str) -> Any:  # noqa: ANN401  (a path)
+    form = form or said(formats=True).get(f"{what}_format")
+    columns, duplicates = said().get(f"{what}_columns"), said().get("duplicates", "error")
+    told = form is None or (form == parquet.NAME and is_parquet(path))
     if told and columns is None and duplicates == "error":
         return path
     source = Source(path, None if told else form, columns=columns, duplicates=duplicates)
@@ -347,4 +371,4 @@ def _file(path: str, form: str | None, columns: Sequence[str] | None) -> Any:  #
 def _say_dropped(source: Source) -> None:
     if source.dropped:
         rows = f"{counted(source.dropped, 'row')} of a document that occurs before in its query"
-        print_note(f"note: {source.path}: --duplicates {source.duplicates}: {rows} left out")
+        print_notes([f"{source.path}: --duplicates {source.duplicates}: {rows} left out"])

@@ -1,7 +1,5 @@
 """The commands, as click knows them."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Mapping, Sequence
@@ -88,7 +86,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
     epilog="""\b
     Shell completion, for a start file of bash (zsh: zsh_source; fish: fish_source, into source):
       eval "$(_PERMED_MEASURES_COMPLETE=bash_source permed-measures)"

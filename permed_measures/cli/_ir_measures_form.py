@@ -4,8 +4,6 @@ Arguments, flags and output are ir_measures' own, so that a pipeline switches by
 rest on is said on stderr. It needs no click.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -21,7 +19,7 @@ from ir_measures import Measure
 from permed_measures.errors import HostError, InputError, ParamError, did_you_mean, require
 from permed_measures.evaluate import evaluate
 from permed_measures.files import read_qrels, read_run
-from permed_measures.files.output import print_note
+from permed_measures.files.output import print_notes
 from permed_measures.files.source import STDIN
 from permed_measures.inputs import Qrels, as_qrels
 from permed_measures.measures import parse_all
@@ -30,11 +28,9 @@ _PLACES = 4
 _SAFE_PLACES = 10
 _MOST_PLACES = 1000
 _SUMMARY = "all"
-_HIGHEST = 1000
-"""A grade that every provider can take."""
+_HIGHEST = 1000  # a grade that every provider can take
 
-Value = tuple[str, str, float]
-"""Query, measure as it prints, value."""
+Value = tuple[str, str, float]  # query, measure as it prints, value
 
 
 def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
@@ -43,8 +39,7 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
         _check_exists(arguments[0], commands)
     options = _parser(commands).parse_args(list(arguments))
     if options.no_summary and not options.by_query:
-        msg = "--no_summary (-n) only goes with --by_query (-q)"
-        raise ParamError(msg)
+        raise ParamError("--no_summary (-n) only goes with --by_query (-q)")
     if not -1 <= options.places <= _MOST_PLACES:
         msg = f"--places (-p) {options.places} is not allowed; give 0 to {_MOST_PLACES}, or -1 for all digits"
         raise ParamError(msg)
@@ -64,8 +59,7 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
         for name in names:
             show(_SUMMARY, name, aggregators[name].result())
     sys.stdout.flush()  # notes come below what they are about
-    for note in notes:
-        print_note(f"note: {note}")
+    print_notes(notes)
 
 
 def _qrels(path: str, commands: Sequence[str]) -> Qrels:

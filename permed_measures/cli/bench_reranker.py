@@ -1,7 +1,5 @@
 """``permed-measures bench-reranker``: quality, latency and cost of rerankers."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys
@@ -13,17 +11,16 @@ from typing import Any
 
 import click
 
-from permed_measures.cli._formats import form_for, report_options
+from permed_measures.cli._formats import report_of, report_options
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.files import by_suffix, formatted
 from permed_measures.files.output import write_or_print, write_whole
-from permed_measures.render.result import Format
 from permed_measures.serving.answers import lines_of, read_recorded
 from permed_measures.serving.calls import TIMEOUT_S, is_factory
 from permed_measures.serving.report import RerankReport
 from permed_measures.serving.rerank import GIVEN, HttpReranker, RerankEvaluator
 from permed_measures.serving.summary import Cost
-from permed_measures.serving.throughput import ARRIVALS, Arrivals
+from permed_measures.serving.throughput import ARRIVALS
 
 
 def _numbers(kind: type[int | float], example: str) -> Callable[..., tuple[float, ...]]:
@@ -42,9 +39,9 @@ def _numbers(kind: type[int | float], example: str) -> Callable[..., tuple[float
 @click.option("--queries", required=True, metavar="FILE", help="JSON Lines: query_id, text.")
 @click.option("--candidates", required=True, metavar="FILE", help="JSON Lines: query_id, candidates.")
 @click.option("--qrels", required=True, metavar="FILE", help="Judgements, in any format that eval reads.")
-@click.option("--profile", default="rerank", show_default=True, metavar="NAME|FILE.toml", help="Measures and targets.")
+@click.option("--profile", default="rerank", metavar="NAME|FILE.toml", help="Measures and targets.")
 @click.option("--http", "urls", multiple=True, metavar="[NAME=]URL", help="A reranker behind a URL; may be repeated.")
-@click.option("--http-model", metavar="NAME", help="The model to ask for there.")
+@click.option("--http-model", "model", metavar="NAME", help="The model to ask for there.")
 @click.option("--http-header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent along; may be repeated.")
 @click.option("--http-key-env", metavar="VARIABLE", help="The environment variable that holds the API key.")
 @click.option("--calls", "calls_file", metavar="FILE", help="Report on the calls of --write-calls; call nobody.")
@@ -53,27 +50,23 @@ def _numbers(kind: type[int | float], example: str) -> Callable[..., tuple[float
     "given",
     type=click.Choice(GIVEN),
     default="text",
-    show_default=True,
     help="Call with the texts of the candidates, or with their records as in the file.",
 )
-@click.option("--warmup", type=click.IntRange(0), default=1, show_default=True, help="Calls that are not counted.")
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Calls of each query.")
+@click.option("--warmup", type=click.IntRange(0), default=1, help="Calls that are not counted.")
+@click.option("--repeats", type=click.IntRange(1), default=1, help="Calls of each query.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0),
     default=TIMEOUT_S,
-    show_default=True,
     metavar="S",
     help="The longest that a call may take, in every phase; 0: no limit.",
 )
-@click.option(
-    "--retries", type=click.IntRange(0), default=0, show_default=True, help="How often a failed call is made again."
-)
+@click.option("--retries", type=click.IntRange(0), default=0, help="How often a failed call is made again.")
 @click.option("--sizes", callback=_numbers(int, "20,50"), metavar="20,50,...", help="Also time lists cut to so many.")
 @click.option(
     "--threads", callback=_numbers(int, "1,4"), metavar="1,4,...", help="Also measure throughput, so many at once."
 )
-@click.option("--duration", type=float, default=10.0, show_default=True, metavar="S", help="Of each throughput run.")
+@click.option("--duration", type=float, default=10.0, metavar="S", help="Of each throughput run.")
 @click.option(
     "--rates",
     "--arrival-rate",
@@ -81,9 +74,7 @@ def _numbers(kind: type[int | float], example: str) -> Callable[..., tuple[float
     metavar="10,20,...",
     help="Throughput in an open loop: arrivals a second, one run each.",
 )
-@click.option(
-    "--arrivals", type=click.Choice(ARRIVALS), default="even", show_default=True, help="Evenly spaced, or at random."
-)
+@click.option("--arrivals", type=click.Choice(ARRIVALS), default="even", help="Evenly spaced, or at random.")
 @click.option(
     "--usd-per-million-tokens",
     "prices",
@@ -96,45 +87,12 @@ def _numbers(kind: type[int | float], example: str) -> Callable[..., tuple[float
 @click.option("--tokens-per-query", type=click.FloatRange(0), default=0.0, metavar="N", help="And once a query.")
 @click.option("--queries-per-day", type=click.FloatRange(0), metavar="N", help="For the cost of a day.")
 @click.option("--revenue-per-query", type=click.FloatRange(0), metavar="X", help="For the return on investment.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of all draws.")
 @report_options
 @click.option("--write-run", metavar="FILE", help="Also write the reranked run (one reranker); format by suffix.")
 @click.option("--write-serving", metavar="FILE", help="Also write the figures that gate --serving reads.")
 @click.option("--write-calls", metavar="FILE", help="Also write every call, for --calls.")
-def command(  # noqa: PLR0913  (one parameter per option)
-    *,
-    rerankers: Sequence[str],
-    queries: str,
-    candidates: str,
-    qrels: str,
-    profile: str,
-    urls: Sequence[str],
-    http_model: str | None,
-    headers: Sequence[str],
-    http_key_env: str | None,
-    calls_file: str | None,
-    given: str,
-    warmup: int,
-    repeats: int,
-    timeout: float,
-    retries: int,
-    sizes: Sequence[int],
-    threads: Sequence[int],
-    duration: float,
-    rates: Sequence[float],
-    arrivals: Arrivals,
-    prices: Sequence[float],
-    tokens_per_document: float | None,
-    tokens_per_query: float,
-    queries_per_day: float | None,
-    revenue_per_query: float | None,
-    seed: int,
-    form: Format | None,
-    output: str | None,
-    write_run: str | None,
-    write_serving: str | None,
-    write_calls: str | None,
-) -> None:
+def command(*, rerankers: Sequence[str], queries: str, candidates: str, qrels: str, **options: Any) -> None:  # noqa: ANN401  (as above)
     r"""Run rerankers over queries with candidates; report quality, latency and cost together.
 
     A reranker is called as callable(query, texts), may be async, and answers with a score for each text; or with the
@@ -179,48 +137,36 @@ def command(  # noqa: PLR0913  (one parameter per option)
           --threads 16 --rates 10,20,40 --arrivals poisson --write-calls calls.jsonl --write-serving serving.json
       permed-measures bench-reranker --calls calls.jsonl --queries queries.jsonl ... -o report.html
     """
-    form = form_for(output, form)
-    timeout_s = timeout or None
+    form, output = report_of(options)
+    write_run, write_serving, write_calls = map(options.pop, ("write_run", "write_serving", "write_calls"))
+    timeout_s, calls_file = options.pop("timeout") or None, options.pop("calls_file")
+    http: dict[str, Any] = {"headers": _headers(options.pop("headers"), options.pop("http_key_env"))}
+    http |= {"model": options.pop("model"), "timeout_s": timeout_s}
     called: dict[str, Any] = _named(rerankers, load)
-    connected = _headers(headers, http_key_env)
-    called |= _named(
-        urls, lambda url: partial(HttpReranker, url, model=http_model, headers=connected, timeout_s=timeout_s), called
-    )
+    called |= _named(options.pop("urls"), lambda url: partial(HttpReranker, url, **http), called)
     if bool(called) == (calls_file is not None):
         msg = "name rerankers, or give --http URL, or --calls FILE: one of these, and not --calls with another"
         raise ParamError(msg)
-    evaluator = RerankEvaluator(queries, qrels, candidates, profile=profile, given=given)
+    asked = {name: options.pop(name) for name in ("profile", "given")}
+    evaluator = RerankEvaluator(queries, qrels, candidates, **asked)
     run_format = None if write_run is None else _run_format(write_run)
-    if rates and not threads:
-        msg = "--arrival-rate needs --threads: how many calls may be under way at once"
-        raise ParamError(msg)
+    rates = options.pop("rates")
+    if rates and not options["threads"]:
+        raise ParamError("--arrival-rate needs --threads: how many calls may be under way at once")
     recorded = {} if calls_file is None else read_recorded(calls_file, evaluator.query_ids)
     names = list(called or recorded)
     if len(names) > 1 and (write_run is not None or write_serving is not None):
-        msg = "--write-run and --write-serving take what one reranker gave; name one only"
-        raise ParamError(msg)
-    costs = _costs(names, prices, tokens_per_document, tokens_per_query, evaluator.documents_per_query)
-    shared: dict[str, Any] = {"queries_per_day": queries_per_day, "seed": seed}
+        raise ParamError("--write-run and --write-serving take what one reranker gave; name one only")
+    tokens = {name: options.pop(name) for name in ("tokens_per_document", "tokens_per_query")}
+    costs = _costs(names, options.pop("prices"), evaluator.documents_per_query, **tokens)
+    shared = {name: options.pop(name) for name in ("queries_per_day", "seed")}
+    options |= {"duration_s": options.pop("duration"), "timeout_s": timeout_s, "progress": True}
+    options["arrival_rate"] = None if not rates else rates if len(rates) > 1 else rates[0]
+    revenue = options.pop("revenue_per_query")
     made = [evaluator.reranked(name, kept, cost=costs.get(name), **shared) for name, kept in recorded.items()]
     for name, reranker in called.items():
-        one = evaluator.evaluate(
-            reranker,
-            name=name,
-            cost=costs.get(name),
-            warmup=warmup,
-            repeats=repeats,
-            timeout_s=timeout_s,
-            retries=retries,
-            sizes=sizes,
-            threads=threads,
-            duration_s=duration,
-            arrival_rate=None if not rates else rates if len(rates) > 1 else rates[0],
-            arrivals=arrivals,
-            progress=True,
-            **shared,
-        )
-        made.append(one)
-    report = RerankReport(evaluator.baseline, tuple(made), evaluator.profile, revenue_per_query=revenue_per_query)
+        made.append(evaluator.evaluate(reranker, name=name, cost=costs.get(name), **options, **shared))
+    report = RerankReport(evaluator.baseline, tuple(made), evaluator.profile, revenue_per_query=revenue)
     first = report.rerankers[0]
     if write_calls is not None:
         write_whole(write_calls, lines_of({one.name: one.recorded for one in made}, evaluator.query_ids))
@@ -293,20 +239,18 @@ def load(target: str) -> Callable[..., Any]:
 def _costs(
     names: Sequence[str],
     prices: Sequence[float],
-    tokens_per_document: float | None,
-    tokens_per_query: float,
     documents_per_query: float,
+    **tokens: Any,  # noqa: ANN401  (numbers)
 ) -> dict[str, Cost]:
     if not prices:
         return {}
-    if tokens_per_document is None:
-        msg = "--usd-per-million-tokens needs --tokens-per-document"
-        raise ParamError(msg)
+    if tokens["tokens_per_document"] is None:
+        raise ParamError("--usd-per-million-tokens needs --tokens-per-document")
     if len(prices) not in (1, len(names)):
         raise ParamError(f"{len(prices)} prices for {len(names)} rerankers; give one, or one for each")
     each = list(prices) * len(names) if len(prices) == 1 else list(prices)
     return {
-        name: Cost(price, tokens_per_document, documents_per_query, tokens_per_query)
+        name: Cost(price, documents_per_query=documents_per_query, **tokens)
         for name, price in zip(names, each, strict=True)
     }
 

@@ -1,7 +1,5 @@
 """``permed-measures convert``: qrels and runs from one format to another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 
@@ -9,7 +7,7 @@ import click
 
 from permed_measures.errors import ParamError
 from permed_measures.files import by_name, by_suffix, format_of, formats, formatted
-from permed_measures.files.output import print_note, write_whole
+from permed_measures.files.output import print_note, print_notes, write_whole
 from permed_measures.files.source import Source, packed, unpacked_name
 from permed_measures.render.words import counted, queries
 
@@ -41,9 +39,8 @@ def command(*, source: str, target: str, what: str | None, from_format: str | No
     number = "grade" if what == "qrels" else "score, or the order"
     counts = f"{queries(len(groups))}, {counted(documents, 'document')}"
     print_note(f"{what}: {counts}, {module.NAME} to {written.NAME}")
-    print_note(f"note: query, document and {number} are kept, nothing else that {source} may hold")
-    for note in [*notes, *getattr(groups, "notes", ())]:
-        print_note(f"note: {note}")
+    kept = f"query, document and {number} are kept, nothing else that {source} may hold"
+    print_notes([kept, *notes, *getattr(groups, "notes", ())])
 
 
 def _target_format(target: Path, name: str | None) -> ModuleType:
@@ -61,6 +58,5 @@ def _target_format(target: Path, name: str | None) -> ModuleType:
 def _kind(source: Source, module: ModuleType) -> str:
     what: str | None = module.what_is(source)
     if what is None:
-        msg = f"{source.path} may be qrels or a run; say --what qrels or --what run"
-        raise ParamError(msg)
+        raise ParamError(f"{source.path} may be qrels or a run; say --what qrels or --what run")
     return what

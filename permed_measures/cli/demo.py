@@ -1,7 +1,5 @@
 """``permed-measures demo``: an example to look at, made up here: judged conversations, and three systems."""
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -23,8 +21,7 @@ DESCRIPTIONS = {
 _CONVERSATIONS = 60
 _TURNS = 4
 _CANDIDATES = 20
-_SHARES = (0.62, 0.24, 0.14)
-"""How often a candidate has grade 0, 1 and 2."""
+_SHARES = (0.62, 0.24, 0.14)  # how often a candidate has grade 0, 1 and 2
 _SHARPNESS = {"retrieved": 1.1, "profile_query": 1.25, "query_only": 0.85}
 """How far apart a system's scores put two neighbouring grades, in units of its noise."""
 
@@ -114,8 +111,7 @@ def write_example(folder: str | Path) -> list[Path]:
         for name, text in texts.items():
             path = target / name
             if path.exists() and path.read_bytes() != text.encode():
-                msg = "is there already, with other content; give another folder"
-                raise InputError(msg, path=path)
+                raise InputError("is there already, with other content; give another folder", path=path)
     except OSError as error:
         raise InputError(f"cannot write the example there: {error.strerror}", path=target) from error
     for name, text in texts.items():

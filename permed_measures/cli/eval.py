@@ -1,38 +1,33 @@
 """``permed-measures eval``: one table row per run."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from permed_measures import tables
 from permed_measures.cli import _formats
-from permed_measures.cli._engines import engine_for, engine_options
+from permed_measures.cli._engines import NAMES, engine_for, engine_options
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, read_for, save_all
 from permed_measures.evaluate.behind import behind, tops
 from permed_measures.evaluate.lists import evaluate_lists
 from permed_measures.evaluate.report import Evaluations
 from permed_measures.evaluate.tops import Tops
-from permed_measures.files.output import print_note
+from permed_measures.files.output import print_notes
 from permed_measures.files.source import unpacked_name
 from permed_measures.inputs import as_qrels
-from permed_measures.profiles import QuerySet
-from permed_measures.ranking import ORDERS, Order, Ties
+from permed_measures.ranking import ORDERS
 from permed_measures.render.progress import progress
 from permed_measures.render.queries import SHOWN, Behind
-from permed_measures.render.result import Format
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import Session, opened
 
-_LONG_WORK = 32 << 20
-"""Bytes of run files from which on a terminal sees a progress bar."""
+_LONG_WORK = 32 << 20  # bytes of run files from which on a terminal sees a progress bar
+_LIMITS = ("master", "memory_limit")
 
 
 @click.command(short_help="Evaluate runs: one row per run.")
@@ -45,10 +40,7 @@ _LONG_WORK = 32 << 20
 @click.option("--cluster", metavar="conversation|REGEX|FILE", help="For intervals: queries that are one unit.")
 @click.option("--name", "names", multiple=True, help="The name of the first run, of the second, … in the table.")
 @_formats.describe_option
-@click.option(
-    "--human", metavar="FILE", help="People's grades of a random sample of queries: correct the judge's means."
-)
-@click.option("--map", "mapping", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
+@_formats.human_options
 @click.option("--save", metavar="FILE", help="Also save the values of all queries; compare takes the file as runs.")
 @click.option("--signatures", is_flag=True, help="Below the table, the conditions of each number in one line.")
 @_formats.relevance_option
@@ -64,35 +56,7 @@ _LONG_WORK = 32 << 20
 @_formats.layout_options
 @_formats.figure_options
 @_formats.report_options
-def command(  # noqa: PLR0913  (one parameter per option)
-    *,
-    qrels: str,
-    runs: Sequence[str],
-    lists: bool,
-    measures: Sequence[str],
-    profile: str | None,
-    by_query: bool,
-    form: Format | None,
-    interval: bool,
-    names: Sequence[str],
-    describe: str | None,
-    human: str | None,
-    mapping: str | None,
-    cluster: str | None,
-    save: str | None,
-    signatures: bool,
-    min_relevance: float | None,
-    queries: QuerySet | None,
-    order: Order,
-    ties: Ties,
-    qrels_format: str | None,
-    run_format: str | None,
-    engine: str | None,
-    output: str | None,
-    texts: str | None,
-    documents: str | None,
-    **of_engine: Any,  # noqa: ANN401  (options that only an engine takes)
-) -> None:
+def command(*, qrels: str, runs: Sequence[str], lists: bool, names: Sequence[str], **options: Any) -> None:  # noqa: ANN401  (as above)
     r"""Evaluate each RUN against QRELS; notes on what the numbers rest on go to stderr.
 
     Files: TREC, PerMed's JSON Lines, JSON, BEIR, CSV, parquet, all but the last also as .gz, .bz2, .xz or .zst.
@@ -120,63 +84,68 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures eval qrels.tsv chunks.trec -m nDCG@10 --collapse '^(.+)#'
       permed-measures QRELS RUN 'GWAP@10 P@1' -q -o jsonl      the form of the ir_measures command
     """
-    if not measures and profile is None:
-        profile = "permed"
+    _formats.default_profile(options)
+    form, output = _formats.report_of(options)
+    by_query, interval, cluster, signatures = map(options.pop, ("by_query", "interval", "cluster", "signatures"))
+    save, describe, human, mapping = map(options.pop, ("save", "describe", "human", "mapping"))
+    texts, documents, ties, engine = map(options.pop, ("texts", "documents", "ties", "engine"))
+    of_engine = {name: options.pop(name) for name in (*NAMES[1:], "system", "write", "segments")}
     needs_interval = interval or _formats.is_asked("html", "figure")
-    shown_by_query, by_query = by_query, by_query or save is not None or needs_interval
-    form = _formats.form_for(output, form)
-    options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
     said = _formats.said()
     _formats.check_texts(form, human, lists, not runs)
-    report = partial(_report, form=form, output=output, save=save, describe=describe)
-    report = partial(report, shown=(shown_by_query, signatures, interval, cluster))
+
+    def report(found: dict[str, Evaluation], behind: Behind | None = None) -> None:
+        descriptions = _formats.descriptions_of(describe, list(found))
+        shown = Evaluations(found, descriptions, by_query, signatures, interval, cluster, behind)
+        _formats.show(shown, form, output)
+        if save is not None:  # last: what cannot be shown leaves no file
+            save_all(save, found)
+        print_notes(_notes(shown))
+
     if lists or not runs:
-        none = [human, mapping, engine, queries, qrels_format, run_format, ties != "trec", order != ORDERS[0], said]
-        _check_lists(lists=lists, others=[*none, *of_engine.values()])
-        asked_of: dict[str, Any] = {
-            "measures": list(measures) or None,
-            "profile": profile,
-            "min_relevance": min_relevance,
-        }
-        report({name: evaluate_lists(path, **asked_of) for name, path in _named([qrels, *runs], names).items()})
+        none = [human, mapping, engine, ties != "trec", said, _formats.said(formats=True), *of_engine.values()]
+        _check_lists(lists=lists, others=[*none, options.pop("queries"), options.pop("order") != ORDERS[0]])
+        report({name: evaluate_lists(path, **options) for name, path in _named([qrels, *runs], names).items()})
         return
-    others: tuple[Any, ...] = (*names, describe, shown_by_query, save, signatures, engine, ties != "trec")
-    others = (*runs[1:], *others, *of_engine.values())
+    others = (*runs[1:], *names, describe, by_query, save, signatures, engine, ties != "trec", *of_engine.values())
     if _is_corrected(human, mapping, None if needs_interval else cluster, others):
         from permed_measures.judges import corrected  # noqa: PLC0415  (seldom)
 
-        judge, sample = _formats.qrels_in(qrels, qrels_format), cast("str", human)
-        run, asked = _formats.run_in(runs[0], run_format), list(measures) or None
-        means = corrected(judge, sample, run, asked, **options, mapping=mapping, cluster=cluster)
-        _formats.show(means, form, output)
+        judge, run = _formats.qrels_in(qrels), _formats.run_in(runs[0])
+        _formats.show(corrected(judge, human, run, **options, mapping=mapping, cluster=cluster), form, output)
         return
-    engine = engine_for(engine, [qrels, *runs], run_format, {**of_engine, **said}, ties)
+    engine = engine_for(engine, [qrels, *runs], {**of_engine, **said}, ties)
     _formats.check_texts(form, engine)
     found: dict[str, Evaluation] = {}
-    judged: Any = _formats.qrels_in(qrels, qrels_format) if engine is None or not is_parquet(qrels) else qrels
+    judged: Any = _formats.qrels_in(qrels) if engine is None or not is_parquet(qrels) else qrels
     if engine is None or not isinstance(judged, str) or not is_parquet(judged):
         judged = as_qrels(judged, subtopics=engine is None)  # once, for all runs
     named = _named(runs, names)
     first: dict[str, Tops] = {}
+    long = sys.stderr.isatty() and _size(runs) >= _LONG_WORK
     with ExitStack() as opening:
-        shown = opening.enter_context(ExitStack())
-        step = shown.enter_context(progress("evaluating", shown=sys.stderr.isatty() and _size(runs) >= _LONG_WORK))
-        if engine is not None:
-            limits = {name: of_engine.pop(name) for name in ("master", "memory_limit")}
-            session = opening.enter_context(opened(engine, **limits))
-            options |= {"by_query": by_query, **{name: value for name, value in {**of_engine, **said}.items() if value}}
-            found = _in_engine(session, (qrels, judged), named, run_format, list(measures) or None, **options)
-        for name, path in named.items() if engine is None else ():
-            run = _formats.run_in(path, run_format)
-            if texts or documents:
-                reading: Any = {"profile": profile, "min_relevance": min_relevance, "order": order, "ties": ties}
-                run = read_for(run, judged, list(measures) or None, **reading)
-                first[name] = tops(run, judged, SHOWN, order)
-            found[name] = evaluate(judged, run, list(measures) or None, ties=ties, **options)
-            step(name, len(found) / len(runs))
-        shown.close()
+        with progress("evaluating", shown=long) as step:
+            if engine is not None:
+                session = opening.enter_context(opened(engine, **{name: of_engine.pop(name) for name in _LIMITS}))
+                options |= {name: value for name, value in {**of_engine, **said}.items() if value}
+                kept = by_query or save is not None or needs_interval
+                found = _in_engine(session, (qrels, judged), named, by_query=kept, **options)
+            for name, path in named.items() if engine is None else ():
+                run = _formats.run_in(path)
+                if texts or documents:
+                    reading = {name: value for name, value in options.items() if name != "queries"}
+                    run = read_for(run, judged, **reading, ties=ties)
+                    first[name] = tops(run, judged, SHOWN, options["order"])
+                found[name] = evaluate(judged, run, ties=ties, **options)
+                step(name, len(found) / len(runs))
         # with the engine open: it has the digest of the judgements
-        report(found, behind=behind(judged, first, texts, documents, ties=ties) if first else None)
+        report(found, behind(judged, first, texts, documents, ties=ties) if first else None)
+
+
+def _notes(shown: Evaluations) -> Iterator[str]:
+    yield from shown.unit_notes if shown.interval else ()
+    for name, evaluation in shown.runs.items():
+        yield from evaluation.notes if len(shown.runs) == 1 else (f"{name}: {note}" for note in evaluation.notes)
 
 
 def _check_lists(*, lists: bool, others: Sequence[Any]) -> None:
@@ -188,42 +157,15 @@ def _check_lists(*, lists: bool, others: Sequence[Any]) -> None:
         raise ParamError(msg)
 
 
-def _report(  # noqa: PLR0913  (all by name, but what was found)
-    found: dict[str, Evaluation],
-    *,
-    form: Format,
-    output: str | None,
-    save: str | None,
-    describe: str | None,
-    shown: tuple[bool, bool, bool, str | None],
-    behind: Behind | None = None,
-) -> None:
-    evaluations = Evaluations(found, _formats.descriptions_of(describe, list(found)), *shown, behind)
-    _formats.show(evaluations, form, output)
-    if save is not None:  # last: what cannot be shown leaves no file
-        save_all(save, found)
-    for note in _notes(evaluations):
-        print_note(f"note: {note}")
-
-
-def _notes(shown: Evaluations) -> Iterator[str]:
-    yield from shown.unit_notes if shown.interval else ()
-    for name, evaluation in shown.runs.items():
-        yield from evaluation.notes if len(shown.runs) == 1 else (f"{name}: {note}" for note in evaluation.notes)
-
-
 def _is_corrected(human: str | None, mapping: str | None, cluster: str | None, others: Sequence[Any]) -> bool:
     """Whether means are corrected by people's sample; then there is one run, and no other option."""
     if human is None and mapping:
-        msg = "--map is for means that are corrected: give --human FILE, or leave it out"
-        raise ParamError(msg)
+        raise ParamError("--map is for means that are corrected: give --human FILE, or leave it out")
     if human is None and cluster is not None:
-        msg = "--cluster is for intervals and corrected means: add --interval, --html, --figure or --human"
-        raise ParamError(msg)
+        raise ParamError("--cluster is for intervals and corrected means: add --interval, --html, --figure or --human")
     if human is not None and any(others):
         no = "--name, --describe, --by-query, --save, --signatures, --ties or option of engines"
-        msg = f"--human takes one run, and no {no}"
-        raise ParamError(msg)
+        raise ParamError(f"--human takes one run, and no {no}")
     return human is not None
 
 
@@ -231,8 +173,6 @@ def _in_engine(
     session: Session,
     qrels: tuple[str, Any],
     named: Mapping[str, str],
-    run_format: str | None,
-    measures: list[str] | None,
     **options: Any,  # noqa: ANN401  (those of evaluate_systems)
 ) -> dict[str, Evaluation]:
     """Evaluate all runs in one pass; ``qrels`` are their path, and what was read from it."""
@@ -243,15 +183,14 @@ def _in_engine(
         msg = "--system takes one RUN, which may be a folder or a pattern; several RUNs are systems themselves"
         raise ParamError(msg)
     if "segments" in options and "write" not in options:
-        msg = "--segment is for what --write FOLDER writes"
-        raise ParamError(msg)
+        raise ParamError("--segment is for what --write FOLDER writes")
     for what, paths in (("qrels", [path]), ("run", runs)):  # the columns of others are known once they are read
         if not all(map(is_parquet, paths)):
             options.pop(f"{what}_columns", None)
-    given = {name: run if is_parquet(run) else _formats.run_in(run, run_format) for name, run in named.items()}
+    given = {name: run if is_parquet(run) else _formats.run_in(run) for name, run in named.items()}
     places = {**named, "qrels": path} if several else {"run": runs[0], "qrels": path}
     source = given if several else given[next(iter(named))]
-    found = tables.evaluate_systems(session, judged, source, measures, several=several, named=places, **options)
+    found = tables.evaluate_systems(session, judged, source, several=several, named=places, **options)
     return {next(iter(named)) if name is None else name: evaluation for name, evaluation in found.systems.items()}
 
 

@@ -1,7 +1,5 @@
 """``permed-measures experiment``: several systems on several data sets, as a TOML file says."""
 
-from __future__ import annotations
-
 import click
 
 from permed_measures.cli._formats import allow_only, form_for, layout_options, report_options, show

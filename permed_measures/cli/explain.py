@@ -1,7 +1,5 @@
 """``permed-measures explain``: which convention produced this number."""
 
-from __future__ import annotations
-
 import click
 
 from permed_measures.cli._formats import allow_only, form_for, format_options, qrels_in, report_options, run_in
@@ -34,8 +32,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
     second: str | None,
     conventions: bool,
     all_values: bool,
-    qrels_format: str | None,
-    run_format: str | None,
     form: Format | None,
     html: str | None,
     output: str | None,
@@ -67,18 +63,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
         write_or_print(output, written(read_back(qrels, run), form))
         return
     if run is None:
-        msg = "give QRELS and RUN, or a signature"
-        raise ParamError(msg)
+        raise ParamError("give QRELS and RUN, or a signature")
     if value is None and first is None and second is None and not conventions:
-        msg = "give --value, or --a and --b, or --conventions with --about"
-        raise ParamError(msg)
+        raise ParamError("give --value, or --a and --b, or --conventions with --about")
     if decimals is not None and value is None:
-        msg = "--decimals says how many of --value count: give --value too, or leave it out"
-        raise ParamError(msg)
+        raise ParamError("--decimals says how many of --value count: give --value too, or leave it out")
     if conventions and (value is not None or first is not None or second is not None):
-        msg = "--conventions shows the whole family: leave --value, --a and --b out"
-        raise ParamError(msg)
-    judged, returned = qrels_in(qrels, qrels_format), run_in(run, run_format)
+        raise ParamError("--conventions shows the whole family: leave --value, --a and --b out")
+    judged, returned = qrels_in(qrels), run_in(run)
     found = explain(judged, returned, value=value, about=about, decimals=decimals, a=first, b=second)
     in_words = form in ("text", "markdown", "latex")
     report = written(found.document(all_values=all_values), form) if in_words else found.render(form)

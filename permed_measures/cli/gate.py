@@ -1,7 +1,5 @@
 """``permed-measures gate``: a check for CI."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,22 +8,18 @@ from typing import Any
 
 import click
 
-from permed_measures.cli import verdict_shown
+from permed_measures.cli import _formats, verdict_shown
 from permed_measures.cli._engines import NAMES, Reading, engine_options, reading
-from permed_measures.cli._formats import form_for, format_options, order_option, report_options
-from permed_measures.comparison import CORRECTIONS
+from permed_measures.comparison.changes import CORRECTIONS
 from permed_measures.comparison.systems import named_runs
 from permed_measures.errors import HostError, InputError, ParamError
 from permed_measures.errors.exits import say
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.values import is_saved
-from permed_measures.gating import REMOVED, Gate, Rules, gate
+from permed_measures.gating import REMOVED, Gate, Rules, ci, gate
 from permed_measures.gating.checks import UNDECIDED
-from permed_measures.gating.ci import add_summary, annotation, commands, markdown, markdown_error, on_github
-from permed_measures.gating.junit import junit, junit_error
 from permed_measures.gating.settings import NAME, arguments, find, load, max_drops
-from permed_measures.profiles import QUERY_SETS
 
 
 class _Command(click.Command):
@@ -39,7 +33,7 @@ class _Command(click.Command):
             for one, other in zip(given, [*given[1:], ""], strict=True):
                 path = other if one == "--junit" else one.removeprefix("--junit=") if "--junit=" in one else ""
                 if path:
-                    write_whole(path, junit_error("", error.format_message()))
+                    write_whole(path, ci.junit_error("", error.format_message()))
             raise
 
 
@@ -66,7 +60,7 @@ class _Command(click.Command):
 @click.option(
     "--segments", metavar="turn|conversation|REGEX|FILE", help="Ask everything of each group of queries, too."
 )
-@click.option("--cluster", metavar="conversation|REGEX|FILE", help="The independent units, such as conversations.")
+@_formats.cluster_option
 @click.option("--human", metavar="FILE", help="People's grades of a random sample: conditions ask the corrected means.")
 @click.option("--map", metavar="4:1,8:2|same", help="With --human: how the judge's grades become people's.")
 @click.option("--serving", metavar="FILE", help='Serving figures, one JSON object: {"p95_ms": 310, …}.')
@@ -80,16 +74,16 @@ class _Command(click.Command):
 )
 @click.option("--show-queries", type=click.IntRange(1), metavar="N", help="There, name the N queries that fell most.")
 @click.option("--query-texts", metavar="FILE", help="There, with their texts: id, tab, text on each line, or JSON.")
-@click.option("--min-relevance", type=float, metavar="X", help="The lowest grade that is relevant.")
-@click.option("--queries", type=click.Choice(QUERY_SETS), help="Over which queries means run.")
-@order_option
+@_formats.relevance_option
+@_formats.queries_option
+@_formats.order_option
 @click.option("--correction", type=click.Choice(list(CORRECTIONS)), help="Over all drops.  [default: holm]")
 @click.option("--alpha", type=float, help="The level of bounds and intervals.  [default: 0.05]")
 @click.option("--test", hidden=True)
 @click.option("--seed", hidden=True)
-@format_options
+@_formats.format_options
 @engine_options
-@report_options
+@_formats.report_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as declared above)
     r"""Check CONDITIONS on the means of a RUN: measure, one of >= <= == > <, number. Quote them: the shell knows > too.
@@ -124,13 +118,14 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
     how |= {name: options.pop(name) for name in ("summary", "show_queries", "query_texts")}
     of_engine = {name: options.pop(name) for name in NAMES}
     with _reported(options["run"] or "", how), ExitStack() as opening:
-        how["form"] = form_for(None if how["init"] else how["output"], how["form"])
+        how["form"] = _formats.form_for(None if how["init"] else how["output"], how["form"])
         for name, instead in REMOVED.items():
             if options.pop(name) is not None:
                 raise ParamError(f"--{name} is no option any more: {instead}; leave it out")
         settings = _settings(options, init=how["init"])
+        _formats.say_formats(settings)
         paths = [path for name in ("qrels", "run", "baseline") for path in _listed(settings.get(name))]
-        reads = opening.enter_context(reading(of_engine, paths, settings.get("run_format"), human="human" in settings))
+        reads = opening.enter_context(reading(of_engine, paths, human="human" in settings))
         apart = [f"--{name.removeprefix('only_')}" for name in ("init", "only_power", "accept") if how[name]]
         if apart:
             none = [name for name in ("junit_file", "summary", "show_queries") if how[name]]
@@ -141,12 +136,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
             return
         result = gate(**_arguments(settings, reads))
         if how["junit_file"] is not None:
-            write_whole(how["junit_file"], junit(result))
+            write_whole(how["junit_file"], ci.junit(result))
         _summarise(result, how)
-        if how["output"] is not None or how["form"] not in (
-            "text",
-            "markdown",
-        ):  # people read it elsewhere, or not at all
+        # where people read it elsewhere, or not at all
+        if how["output"] is not None or how["form"] not in ("text", "markdown"):
             for said in (*(f"WARNING: {warning}" for warning in result.warnings), result.summary):
                 print_note(said)
         with verdict_shown():
@@ -169,10 +162,10 @@ def _reported(run: str, how: dict[str, Any]) -> Iterator[None]:
             str(error) if isinstance(error, (InputError, ParamError, HostError)) else f"{type(error).__name__}: {error}"
         )
         if how["junit_file"] is not None:
-            write_whole(how["junit_file"], junit_error(run, message))
-        add_summary(how["summary"], markdown_error(message))
-        if on_github():
-            say(annotation("error", "the gate could not be checked", message) + "\n")
+            write_whole(how["junit_file"], ci.junit_error(run, message))
+        ci.add_summary(how["summary"], ci.markdown_error(message))
+        if ci.on_github():
+            say(ci.annotation("error", "the gate could not be checked", message) + "\n")
         raise
 
 
@@ -206,8 +199,8 @@ def _arguments(settings: dict[str, Any], reads: Reading) -> dict[str, Any]:
 
 def _summarise(result: Gate, how: dict[str, Any]) -> None:
     texts = None if how["query_texts"] is None else read_pairs(how["query_texts"])
-    add_summary(how["summary"], markdown(result, how["show_queries"] or 0, texts))
-    for line in commands(result) if on_github() else ():
+    ci.add_summary(how["summary"], ci.markdown(result, how["show_queries"] or 0, texts))
+    for line in ci.commands(result) if ci.on_github() else ():
         say(line + "\n")
 
 
@@ -221,11 +214,9 @@ def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> Non
     path = baseline if isinstance(baseline, str) and named_runs(baseline) is None else ""
     there = bool(baseline) and (not path or Path(path).exists())
     if how["accept"] and not path:
-        msg = f"--accept needs to know where: --baseline FILE, or baseline = in {NAME}"
-        raise ParamError(msg)
+        raise ParamError(f"--accept needs to know where: --baseline FILE, or baseline = in {NAME}")
     if how["accept"] and there and not is_saved(path):
-        msg = "it is there, and no file of saved values: --accept would overwrite a run"
-        raise InputError(msg, path=path)
+        raise InputError("it is there, and no file of saved values: --accept would overwrite a run", path=path)
     for_values = (
         dict(settings) if there and not how["accept"] else {k: v for k, v in settings.items() if k != "baseline"}
     )
@@ -238,8 +229,7 @@ def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> Non
         given.ask(conditions, known.get("serving"), rules, allow_skipped=True, all_measures=True), lambda _: None
     )
     if found is None:
-        msg = "no measure is named, only serving figures: there is nothing to write, show or accept"
-        raise ParamError(msg)
+        raise ParamError("no measure is named, only serving figures: there is nothing to write, show or accept")
     if how["accept"]:
         said = accept(path, found.runs, found.rankings, known["run_name"])
         means = ", ".join(f"{label} {found.run.means[measure]:.4f}" for measure, label in found.run.labels.items())
@@ -251,7 +241,6 @@ def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> Non
         return
     target = Path(how["output"] or NAME)
     if target.exists():
-        msg = "it is there already; remove it, or name another file with -o"
-        raise InputError(msg, path=target)
+        raise InputError("it is there already; remove it, or name another file with -o", path=target)
     write_whole(target, gate_file(found, shown, settings, target.parent))
     write_or_print(None, f"wrote {target}\n" + shown.render("text"))

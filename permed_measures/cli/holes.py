@@ -1,7 +1,5 @@
 """``permed-measures holes``: what a judge should look at first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click
@@ -13,7 +11,7 @@ from permed_measures.ranking import Order
 @click.command(short_help="List unjudged documents for a judge, those that runs disagree on most first.")
 @click.argument("qrels", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN …]", type=click.Path())
-@click.option("--depth", type=click.IntRange(1), default=10, show_default=True, help="How deep to look.")
+@click.option("--depth", type=click.IntRange(1), default=10, help="How deep to look.")
 @click.option("--most", type=click.IntRange(1), metavar="N", help="The first N only.")
 @_formats.texts_options
 @_formats.order_option
@@ -28,8 +26,6 @@ def command(  # noqa: PLR0913  (one parameter per option)
     texts: str | None,
     documents: str | None,
     order: Order,
-    qrels_format: str | None,
-    run_format: str | None,
     output: str | None,
 ) -> None:
     r"""List the unjudged documents in the top of any RUN, for judged queries.
@@ -43,25 +39,20 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures holes qrels.txt bm25.run dense.run --depth 20 -o for-judges.csv
       permed-measures holes qrels.tsv *.run --most 100 --texts queries.jsonl --documents corpus.jsonl -o holes.csv
     """
-    from permed_measures.comparison import run_name  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.comparison.tops import holes, holes_table  # noqa: PLC0415  (as above)
-    from permed_measures.files.output import print_note, write_or_print  # noqa: PLC0415  (as above)
+    from permed_measures.comparison.tops import holes, holes_table  # noqa: PLC0415  (the tool starts fast)
+    from permed_measures.files.output import print_notes, write_or_print  # noqa: PLC0415  (as above)
     from permed_measures.render.document import of_table  # noqa: PLC0415  (as above)
     from permed_measures.render.result import written  # noqa: PLC0415  (as above)
     from permed_measures.render.words import counted  # noqa: PLC0415  (as above)
 
     form = _formats.form_by_suffix(output, ("csv", "jsonl"))
     _formats.check_targets(click.get_current_context())
-    names = [run_name(path, path) for path in runs]
-    names = names if len(set(names)) == len(names) else [f"{n}: {path}" for n, path in enumerate(runs, 1)]
-    judged = _formats.qrels_in(qrels, qrels_format)
-    sources = {name: _formats.run_in(path, run_format) for name, path in zip(names, runs, strict=True)}
-    found = holes(judged, sources, depth=depth, order=order)
-    table = holes_table(found[:most], names, texts, documents)
+    sources = _formats.runs_in(runs)
+    found = holes(_formats.qrels_in(qrels), sources, depth=depth, order=order)
+    table = holes_table(found[:most], list(sources), texts, documents)
     write_or_print(output, written(of_table(table), "jsonl" if form == "jsonl" else "csv"))
-    for note in table.below:
-        print_note(f"note: {note}")
     queries = len({hole.query_id for hole in found})
     shown = "" if most is None or most >= len(found) else f", the first {most:,} of them written"
     some = counted(len(found), "unjudged document")
-    print_note(f"note: {some} in the top {depth} of {counted(queries, 'judged query', 'judged queries')}{shown}")
+    where = counted(queries, "judged query", "judged queries")
+    print_notes([*table.below, f"{some} in the top {depth} of {where}{shown}"])

@@ -1,7 +1,5 @@
 """``permed-measures measures``: what the measures are, from the measures themselves."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """``permed-measures profiles``: the named sets of measures, and how to write one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
@@ -38,8 +36,7 @@ def command(*, name: str | None, form: Format, toml: bool) -> None:
     chosen = list(PROFILES.values()) if name is None else [load_profile(name)]
     if toml:
         if name is None or form != "text":
-            msg = "--toml prints one profile: give its name, and no --format"
-            raise ParamError(msg)
+            raise ParamError("--toml prints one profile: give its name, and no --format")
         print_whole(chosen[0].to_toml())
     elif form == "json":
         records = [_record(profile) for profile in chosen]

@@ -9,7 +9,7 @@ import click
 
 from permed_measures.cli._formats import report_option
 from permed_measures.render.records import as_json
-from permed_measures.render.result import Format, written
+from permed_measures.render.result import written
 from permed_measures.render.words import counted
 
 if TYPE_CHECKING:
@@ -22,35 +22,19 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path())
 @click.option("--weights", help="One weight per feature: 0.4,0.3,0.2,0.1. Without it each sample needs a 'score'.")
 @click.option("--train", type=click.Path(), help="Learn the weights from the samples of this file.")
-@click.option("--solver", type=click.Choice(["sgd", "lbfgs"]), default="sgd", show_default=True, help="For --train.")
-@click.option("--l2", type=float, default=0.01, show_default=True, help="For --train: the weight of ‖w‖².")
-@click.option("--learning-rate", type=float, default=0.01, show_default=True, help="For --train with sgd.")
-@click.option("--epochs", type=int, default=100, show_default=True, help="For --train.")
+@click.option("--solver", type=click.Choice(["sgd", "lbfgs"]), default="sgd", help="For --train.")
+@click.option("--l2", type=float, default=0.01, help="For --train: the weight of ‖w‖².")
+@click.option("--learning-rate", type=float, default=0.01, help="For --train with sgd.")
+@click.option("--epochs", type=int, default=100, help="For --train.")
 @click.option("--seed", type=int, help="For --train with sgd: shuffle the groups before every epoch.")
 @click.option("-m", "--measures", multiple=True, metavar="MEASURES", help="More: 'nDCG@5 GWAP(max_rel=1)@10'.")
 @click.option("--min-relevance", type=float, help="The lowest label of a right candidate. [default: 1]")
-@click.option("--group", default="trace_id,node_id", show_default=True, help="The fields that tell groups apart.")
+@click.option("--group", default="trace_id,node_id", help="The fields that tell groups apart.")
 @click.option("--candidate", help="The candidate's field. [default: tool, or candidate_id]")
 @click.option("--features", help="The fields that are features: a,b,c. [default: features, or f0, f1, …]")
 @click.option("--details", type=click.Path(), help="Write one record per group to this JSON Lines file.")
 @report_option
-def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
-    file: str,
-    weights: str | None,
-    train: str | None,
-    solver: str,
-    l2: float,
-    learning_rate: float,
-    epochs: int,
-    seed: int | None,
-    measures: tuple[str, ...],
-    min_relevance: float | None,
-    group: str,
-    candidate: str | None,
-    features: str | None,
-    details: str | None,
-    form: Format,
-) -> None:
+def command(file: str, weights: str | None, train: str | None, form: Any, **options: Any) -> None:  # noqa: ANN401  (as above)
     r"""Evaluate learning-to-rank samples: Top-1 and Top-3 accuracy, MRR, and a check for features that know the label.
 
     \b
@@ -70,28 +54,24 @@ def command(  # noqa: PLR0913, PLR0917  (click passes one argument per option)
     from permed_measures.ltr.samples import evaluate_samples, read_samples  # noqa: PLC0415  (likewise)
 
     if weights is not None and train is not None:
-        msg = "give either --weights or --train, not both"
-        raise ParamError(msg)
-    fields: dict[str, Any] = {
-        "group": _words(group),
-        "candidate": candidate,
-        "features": None if features is None else _words(features),
-    }
+        raise ParamError("give either --weights or --train, not both")
+    features, min_relevance, details = map(options.pop, ("features", "min_relevance", "details"))
+    fields: dict[str, Any] = {"group": _words(options.pop("group")), "candidate": options.pop("candidate")}
+    fields["features"] = None if features is None else _words(features)
+    measures = list(options.pop("measures")) or None
     samples = read_samples(file, **fields)
     rel = 1 if min_relevance is None else min_relevance
     training: _Training | None = None
     scoring: dict[str, Any] | list[float] | None = None
     if train is not None:
-        trained_on = read_samples(train, **fields)
-        options = {"l2": l2, "learning_rate": learning_rate, "epochs": epochs, "solver": solver, "seed": seed}
-        training = _Training(samples, trained_on, options)
+        training = _Training(samples, read_samples(train, **fields), options)  # what is left is the ranker's
         scoring = training.weights
     elif weights is not None:
         scoring = _numbers(weights)
     elif samples.scores is None:
         msg = f"{file}: the samples have no 'score': give --weights, or --train with samples to learn them from"
         raise ParamError(msg)
-    found = evaluate_samples(samples, scoring, measures=list(measures) or None, min_relevance=min_relevance)
+    found = evaluate_samples(samples, scoring, measures=measures, min_relevance=min_relevance)
     looks = [] if samples.features is None else leak_check(samples, min_relevance=rel)
     warnings = [str(look) for look in looks if look.leaks]
     notes = [*found.notes, *[str(look) for look in looks if look.unproven]]
@@ -137,8 +117,7 @@ class _Training:
 
         if set(samples.feature_names) != set(trained_on.feature_names):  # before the time that training takes
             difference = unlike(samples.feature_names, trained_on.feature_names)
-            msg = f"the features do not match those of the training file: {difference}"
-            raise InputError(msg)
+            raise InputError(f"the features do not match those of the training file: {difference}")
         self.trained_on = trained_on
         self.ranker = SoftmaxRanker(**options, verbose=True).fit(trained_on)
         self.weights = dict(zip(trained_on.feature_names, self.ranker.coef_.tolist(), strict=True))
@@ -183,5 +162,4 @@ def _numbers(text: str) -> list[float]:
     try:
         return [score_of(word) for word in text.replace(",", " ").split()]
     except ValueError:
-        msg = f"--weights {text!r}: give numbers separated by commas, such as 0.4,0.3,0.2,0.1"
-        raise ParamError(msg) from None
+        raise ParamError(f"--weights {text!r}: give numbers separated by commas, such as 0.4,0.3,0.2,0.1") from None

@@ -1,23 +1,23 @@
 """``permed-measures serving``: latency, throughput and cost from a request log."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import click
 
-from permed_measures.cli._formats import form_for, report_options
+from permed_measures.cli._formats import report_of, report_options
 from permed_measures.errors import ParamError
 from permed_measures.files.output import write_or_print
 from permed_measures.files.records import FORMATS as LOG_FORMATS
 from permed_measures.files.times import UNITS_MS
-from permed_measures.render.result import Format
+from permed_measures.render.result import Result
 from permed_measures.serving.log import Fields, RequestLog, read_log
 from permed_measures.serving.periods import LENGTHS, Length, PeriodChange, PeriodReport
 from permed_measures.serving.report import ServingReport
 from permed_measures.serving.summary import Cost, ServingSummary
 from permed_measures.serving.targets import Targets
+
+_FIELDS = ("duration", "duration_unit", "start", "start_unit", "size")
 
 
 @click.command(short_help="Latency percentiles, throughput and cost from a request log.")
@@ -39,24 +39,7 @@ from permed_measures.serving.targets import Targets
 @click.option("--by", type=click.Choice(LENGTHS), help="Report hour by hour, or day by day (UTC).")
 @click.option("--against", metavar="OLD_LOG", help="Report the differences from another log, with intervals.")
 @report_options
-def command(  # noqa: PLR0913  (one parameter per option)
-    *,
-    log: str,
-    log_format: str | None,
-    span: str | None,
-    duration_field: str | None,
-    duration_unit: str | None,
-    start_field: str | None,
-    start_unit: str | None,
-    size_field: str | None,
-    usd_per_million_tokens: float | None,
-    tokens_per_query: float | None,
-    queries_per_day: float | None,
-    by: Length | None,
-    against: str | None,
-    form: Format | None,
-    output: str | None,
-) -> None:
+def command(*, log: str, by: Length | None, against: str | None, **options: Any) -> None:  # noqa: ANN401  (as above)
     r"""Read a request LOG: JSON, CSV or parquet, one request a record, or OpenTelemetry spans.
 
     A request has a duration (duration_ms, latency_ms, elapsed_s, durationMs, ...: the unit is in the name; nginx's
@@ -89,40 +72,37 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures serving requests.jsonl --usd-per-million-tokens 0.025 --tokens-per-query 40000 \
           --queries-per-day 100000 --format json -o serving.json
     """
-    form = form_for(output, form)
+    form, output = report_of(options)
     if by is not None and against is not None:
-        msg = "--by and --against are two reports; ask for one"
-        raise ParamError(msg)
-    fields = Fields.of_file(log_format) if log_format and log_format.endswith(".toml") else Fields(format=log_format)
-    chosen: dict[str, Any] = {"duration": duration_field, "duration_unit": duration_unit, "start": start_field}
-    chosen |= {"start_unit": start_unit, "size": size_field}
+        raise ParamError("--by and --against are two reports; ask for one")
+    said, price = options["log_format"], options["usd_per_million_tokens"]
+    fields = Fields.of_file(said) if said and said.endswith(".toml") else Fields(format=said)
+    chosen = {name: options.get(f"{name}_field", options.get(name)) for name in _FIELDS}
     fields = replace(fields, **{name: value for name, value in chosen.items() if value is not None})
-    requests = read_log(log, fields=fields, span=span)
+    requests, *old = (read_log(path, fields=fields, span=options["span"]) for path in (log, against) if path)
+    report: Result
     if against is not None:
-        old = read_log(against, fields=fields, span=span)
-        write_or_print(output, PeriodChange(old, requests, usd_per_million_tokens).render(form))
-        return
-    if by is not None:
-        write_or_print(output, PeriodReport.of(requests, by).render(form))
-        return
-    summary = ServingSummary(
-        requests.latency,
-        cost=_cost(requests, usd_per_million_tokens, tokens_per_query),
-        qps=requests.qps,
-        queries_per_day=queries_per_day,
-        notes=tuple(requests.notes),
-    )
-    write_or_print(output, ServingReport(requests.path.name, summary, Targets()).render(form))
+        report = PeriodChange(old[0], requests, price)
+    elif by is not None:
+        report = PeriodReport.of(requests, by)
+    else:
+        summary = ServingSummary(
+            requests.latency,
+            cost=_cost(requests, price, options["tokens_per_query"]),
+            qps=requests.qps,
+            queries_per_day=options["queries_per_day"],
+            notes=tuple(requests.notes),
+        )
+        report = ServingReport(requests.path.name, summary, Targets())
+    write_or_print(output, report.render(form))
 
 
 def _cost(requests: RequestLog, price: float | None, tokens: float | None) -> Cost | None:
     if price is None:
         if tokens is not None:
-            msg = "--tokens-per-query without --usd-per-million-tokens: tokens have no price"
-            raise ParamError(msg)
+            raise ParamError("--tokens-per-query without --usd-per-million-tokens: tokens have no price")
         return None
     known = requests.tokens_per_request if tokens is None else tokens
     if known is None:
-        msg = "--usd-per-million-tokens needs --tokens-per-query: the log has no field tokens"
-        raise ParamError(msg)
+        raise ParamError("--usd-per-million-tokens needs --tokens-per-query: the log has no field tokens")
     return Cost(price, tokens_per_document=0, documents_per_query=0, tokens_per_query=known)

@@ -1,8 +1,5 @@
 """``permed-measures sql``: the SQL of an evaluation, for a warehouse."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -20,16 +17,15 @@ _DIALECTS = "; ".join(
 
 @click.command(short_help="Print the SQL of an evaluation, for a warehouse.")
 @_formats.measures_options
-@click.option("--dialect", default="duckdb", show_default=True, help=_DIALECTS)
+@click.option("--dialect", default="duckdb", help=_DIALECTS)
 @click.option(
     "--part",
     type=click.Choice(("values", "means", "check")),
     default="means",
-    show_default=True,
     help="One row per query; one row; or what must find nothing for the others to be right.",
 )
-@click.option("--qrels", default="qrels", show_default=True, metavar="TABLE", help="Where the judgements are.")
-@click.option("--run", default="run", show_default=True, metavar="TABLE", help="Where the scores are.")
+@click.option("--qrels", default="qrels", metavar="TABLE", help="Where the judgements are.")
+@click.option("--run", default="run", metavar="TABLE", help="Where the scores are.")
 @_formats.column_options("Query, document, number.", qrels="query_id,doc_id,relevance", run="query_id,doc_id,score")
 @_formats.relevance_option
 @_formats.queries_option
@@ -38,7 +34,7 @@ _DIALECTS = "; ".join(
     "--duplicates", type=click.Choice(("error", "max")), default="error", help="max: keep the highest of two rows."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of printing.")
-def command(*, measures: Sequence[str], profile: str | None, output: str | None, **options: Any) -> None:  # noqa: ANN401  (those of to_sql)
+def command(*, output: str | None, **options: Any) -> None:  # noqa: ANN401  (those of to_sql)
     r"""Print the SQL that computes measures from two tables, in the dialect of a database.
 
     \b
@@ -48,5 +44,5 @@ def command(*, measures: Sequence[str], profile: str | None, output: str | None,
       permed-measures sql --part check --dialect postgres
     """
     _formats.form_by_suffix(output, ("sql", "text"))
-    profile = profile if measures or profile else "permed"
-    write_or_print(output, tables.to_sql(list(measures) or None, profile=profile, **options) + "\n")
+    _formats.default_profile(options)
+    write_or_print(output, tables.to_sql(**options) + "\n")

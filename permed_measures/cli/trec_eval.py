@@ -1,7 +1,5 @@
 """``permed-measures trec_eval``: the command line of trec_eval, and what it prints, to the digit."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -33,8 +31,7 @@ runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_
 gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P
 set_relative_P set_recall set_map set_F num_nonrel_judged_ret rbp rbp_resid unj
 """
-_ORDER = _PRINTED.split()
-"""In which trec_eval prints measures: measures.c."""
+_ORDER = _PRINTED.split()  # in which trec_eval prints measures: measures.c
 
 _SINCE_10 = ("rbp", "rbp_resid", "unj")
 _SET = "runid num_q num_ret num_rel num_rel_ret utility set_P set_recall set_relative_P set_map set_F"
@@ -79,8 +76,7 @@ class _Column(NamedTuple):
 
     label: str
     measures: tuple[Measure, ...] = ()
-    length: int = 0
-    """Of the text, in documents."""
+    length: int = 0  # of the text, in documents
 
     @property
     def aggregator(self) -> object:
@@ -112,7 +108,7 @@ class _Column(NamedTuple):
 @click.option("-M", "--Max_retrieved_per_topic", "most", type=click.IntRange(1), help="Cut each list there.")
 @click.option("-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Take out what is not judged.")
 @click.option("-m", "--measure", "measures", metavar="NAME", multiple=True, help="Such as P.5,10.  [default: official]")
-@click.option("--as", "version", type=click.Choice(list(_VERSIONS)), default="10.0", show_default=True)
+@click.option("--as", "version", type=click.Choice(list(_VERSIONS)), default="10.0")
 def command(*, qrels: str, run: str, measures: Sequence[str], **flags: Any) -> None:  # noqa: ANN401  (those of _Flags)
     r"""Evaluate RUN against QRELS, and print what trec_eval 10.0 prints; with --as 9.0.8, what that one does.
 
@@ -286,8 +282,7 @@ def _views(qrels: Qrels, run: Returned, flags: _Flags) -> tuple[dict[str, Rankin
     if flags.complete and flags.version != _OLD:  # it puts a list of one unjudged document there
         views |= {query_id: Ranking([], judged=[*qrels[query_id].values()], num_ret=1) for query_id in missing}
     if not views:
-        msg = f"none of the {queries(len(qrels))} of the qrels is in the run: are the ids written alike?"
-        raise InputError(msg)
+        raise InputError(f"none of the {queries(len(qrels))} of the qrels is in the run: are the ids written alike?")
     if missing and not flags.complete:
         stops = "" if flags.version == _OLD else "; trec_eval 10.0 stops there, although its help says this"
         print_note(f"note: {queries(len(missing))} of the qrels not in the run, left out; -c counts 0{stops}")

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ir_measures import Measure
 
-from permed_measures.comparison.all_pairs import Pairs, all_pairs_of
-from permed_measures.comparison.arms import Arms
-from permed_measures.comparison.changes import (
-    CORRECTIONS,
-    TESTS,
-    Change,
-    Correction,
-    Key,
-    Mean,
-    PairedTest,
-    Settings,
-    Table,
-    Values,
-    change_notes,
-    judge,
-)
+from permed_measures.comparison.all_pairs import Pairs, pairs_of
+from permed_measures.comparison.arms import KEPT, Arms
+from permed_measures.comparison.changes import Correction, Key, PairedTest, Settings, Table, Values, change_notes, judge
 from permed_measures.comparison.engines import in_engine
 from permed_measures.comparison.names import check_descriptions, named, naming, run_name
 from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import Said, System, Systems
-from permed_measures.errors import ParamError, check_whole, did_you_mean
+from permed_measures.errors import ParamError, check_whole
 from permed_measures.evaluate.behind import behind
 from permed_measures.evaluate.clusters import cluster_notes, clusters
 from permed_measures.evaluate.columns import all_ids
@@ -43,31 +30,16 @@ from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order, Ties
 from permed_measures.render.progress import Step
 from permed_measures.render.queries import SHOWN, Behind
-from permed_measures.render.result import Format, Result, in_sentences, written
+from permed_measures.render.result import Format, Result, in_sentences, made_by, written
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
 from permed_measures.tables import stays_in_engine
 
 if TYPE_CHECKING:
     from permed_measures.render.document import Document
-    from permed_measures.render.document import Table as Rows
-    from permed_measures.render.figure import Panel
     from permed_measures.render.layout import Layout
 
-__all__ = [
-    "CORRECTIONS",
-    "TESTS",
-    "Change",
-    "Comparison",
-    "Correction",
-    "Key",
-    "Mean",
-    "PairedTest",
-    "Settings",
-    "Table",
-    "compare",
-    "run_name",
-]
+__all__ = ["Comparison", "compare", "run_name"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,33 +47,26 @@ class Comparison(Result):
     """What :func:`compare` returns."""
 
     baseline: str
-    runs: tuple[str, ...]
-    """The names of the runs that are compared with the baseline."""
+    runs: tuple[str, ...]  # the names of the runs that are compared with the baseline
     labels: Mapping[Measure, str]
     """What each measure is called: the profile's name for it, else the measure as it prints."""
     whole: Table
     groups: tuple[Table, ...]
-    values: Mapping[Key, Mapping[str, float]]
-    """The value of every query, by run and measure."""
+    values: Mapping[Key, Mapping[str, float]]  # the value of every query, by run and measure
     settings: Settings
     notes: tuple[str, ...]
     profile: Profile | None = None
     min_relevance: float | None = None
     grouped_by: str | None = None
-    groups_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The query ids of each group."""
+    groups_of: Mapping[str, Sequence[str]] = field(default_factory=dict)  # the query ids of each group
     descriptions: Mapping[str, str] = field(default_factory=dict)
-    pairs: Mapping[Measure, Pairs] = field(default_factory=dict)
-    """All pairs of runs, where they were asked for."""
+    pairs: Mapping[Measure, Pairs] = field(default_factory=dict)  # all pairs of runs, where they were asked for
     repeats: Mapping[Key, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     """The values of every single run, where a system has several."""
     conditions: Conditions | None = None
-    asked: Mapping[str, Groups | None] = field(default_factory=dict)
-    """The groups and the clusters as they were given."""
-    unjudged: Mapping[str, Shares] = field(default_factory=dict)
-    """The share of unjudged documents at each rank, by run."""
-    behind: Behind | None = None
-    """Texts and documents behind the queries, where they were asked for."""
+    asked: Mapping[str, Groups | None] = field(default_factory=dict)  # the groups and the clusters as they were given
+    unjudged: Mapping[str, Shares] = field(default_factory=dict)  # the share of unjudged documents at each rank, by run
+    behind: Behind | None = None  # texts and documents behind the queries, where they were asked for
 
     @property
     def signatures(self) -> dict[Measure, Signature]:
@@ -162,47 +127,18 @@ class Comparison(Result):
         found, _ = load(path)
         return found
 
-    def record(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
-        from permed_measures.comparison.report.records import as_dict  # noqa: PLC0415  (for those who read it)
-
-        return as_dict(self)
-
-    def as_table(self) -> Rows:
-        """Return one row per group, measure and run, every number unrounded."""
-        from permed_measures.comparison.report.records import as_table  # noqa: PLC0415  (as above)
-
-        return as_table(self)
+    record = made_by("comparison.report.records", Result.record, "as_dict")
+    as_table = made_by("comparison.report.records", Result.as_table)
+    flat = made_by("comparison.report.records", Result.flat)
+    page = made_by("comparison.report.page", Result.page)
+    notebook = made_by("comparison.report.page", Result.notebook)
+    panels = made_by("comparison.report.plots", Result.panels)
 
     def document(self, *, brief: bool = False, signatures: bool = False) -> Document:
         """Return the report; a brief one has the means and the definitions; conditions are told where asked for."""
         from permed_measures.comparison.report.tables import document  # noqa: PLC0415  (as above)
 
         return document(self, brief=brief, signatures=signatures)
-
-    def page(self) -> Document:
-        """Return the page, with plots and the values of all queries."""
-        from permed_measures.comparison.report.page import page  # noqa: PLC0415  (as above)
-
-        return page(self)
-
-    def notebook(self) -> Document:
-        """Return what a notebook shows: means, verdicts and plots; the rest is folded."""
-        from permed_measures.comparison.report.page import notebook  # noqa: PLC0415  (as above)
-
-        return notebook(self)
-
-    def panels(self, plot: str) -> Sequence[Panel]:
-        """Return the parts of one of the plots 'means', 'differences', 'wins' and 'cutoffs'."""
-        from permed_measures.comparison.report.plots import panels  # noqa: PLC0415  (as above)
-
-        return panels(self, plot)
-
-    def flat(self) -> dict[str, float]:
-        """Return the means by run and measure, and the change, its interval and p-value."""
-        from permed_measures.comparison.report.records import flat  # noqa: PLC0415  (as above)
-
-        return flat(self)
 
     def render(
         self, form: Format = "text", *, brief: bool = False, signatures: bool = False, layout: Layout | None = None
@@ -282,7 +218,9 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     >>> result.whole.p_imp["after"].value       # 1_2: a before b, which was wrong; 2_1 has one pair, right before
     0.5
     """
-    check_options(test=test, correction=correction, alpha=alpha, margin=margin, p_imp_cutoff=p_imp_cutoff)
+    settings = Settings(test, correction, alpha, seed, margin)
+    if p_imp_cutoff is not None:
+        check_whole("p_imp_cutoff", p_imp_cutoff)
     rows = Said(duplicates, qrels_columns, run_columns)
     sources = {name: rows.of(source) for name, source in named(baseline, baseline_name, runs).items()}
     names = list(sources)
@@ -315,7 +253,7 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     step("deciding", 0.8)
     present = all_ids(arms.values.values())
     units = None if cluster is None else clusters(present, cluster)
-    settings = Settings(test, correction, alpha, seed, margin, units)
+    settings = replace(settings, clusters=units)
     values = Values(names, arms.values, settings, arms.repeats)
     members = {} if groups is None else grouped(present, groups)
     parts = []
@@ -327,42 +265,15 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
     return Comparison(
         baseline=names[0],
         runs=tuple(names[1:]),
-        labels=arms.labels,
         whole=whole,
         groups=tuple(judge(parts, settings)),
-        values=arms.values,
         settings=settings,
         notes=(*arms.notes, *cluster_notes(present, units), *change_notes(whole, arms.labels)),
-        profile=arms.profile,
-        min_relevance=arms.min_relevance,
         grouped_by=grouped_by,
         groups_of=members,
         descriptions=dict(descriptions or {}),
-        pairs=all_pairs_of(values) if all_pairs else {},
-        repeats=arms.repeats,
-        conditions=arms.conditions,
+        pairs={m: pairs_of(values, m) for m in values.measures} if all_pairs else {},
         asked={"groups": groups, "cluster": cluster},
-        unjudged=arms.unjudged,
+        **{name: getattr(arms, name) for name in KEPT},
         behind=behind(judged or {}, arms.tops, texts, documents) if shown else None,
     )
-
-
-def check_options(
-    *,
-    test: str = "auto",
-    correction: str = "holm",
-    alpha: float = 0.05,
-    margin: float | None = None,
-    p_imp_cutoff: int | None = None,
-) -> None:
-    """Raise ParamError for an option of a comparison that is not allowed."""
-    if test not in TESTS:
-        raise ParamError(f"test={test!r} is not allowed.{did_you_mean(str(test), TESTS)}")
-    if correction not in CORRECTIONS:
-        raise ParamError(f"correction={correction!r} is not allowed.{did_you_mean(str(correction), CORRECTIONS)}")
-    if not 0 < alpha < 1:
-        raise ParamError(f"alpha={alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
-    if margin is not None and not 0 < margin < float("inf"):
-        raise ParamError(f"margin={margin!r} is not allowed; give a number > 0, such as 0.02")
-    if p_imp_cutoff is not None:
-        check_whole("p_imp_cutoff", p_imp_cutoff)

@@ -5,8 +5,6 @@ letter, and one noisy run does not spoil the others. The randomised Tukey HSD te
 one noisy run they are not, and its family error is .18 instead of .05.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,24 +29,16 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class Pairs:
     """All pairs by one measure, over the queries that every run has."""
 
-    means: Mapping[str, float]
-    """By run, the highest first."""
-    p_values: Mapping[tuple[str, str], float]
-    """Of each pair, in either order, corrected for their number."""
-    letters: Mapping[str, str]
-    """Runs that share a letter are not separable."""
-    first: tuple[str, ...]
-    """The run with the highest mean, and those that are not separable from it."""
+    means: Mapping[str, float]  # by run, the highest first
+    p_values: Mapping[tuple[str, str], float]  # of each pair, in either order, corrected for their number
+    letters: Mapping[str, str]  # runs that share a letter are not separable
+    first: tuple[str, ...]  # the run with the highest mean, and those that are not separable from it
     queries: int
     units: int
 
 
-def all_pairs_of(values: Values) -> dict[Measure, Pairs]:
-    """Compare all runs with each other, measure by measure."""
-    return {measure: _pairs(values, measure) for measure in values.measures}
-
-
-def _pairs(values: Values, measure: Measure) -> Pairs:
+def pairs_of(values: "Values", measure: Measure) -> Pairs:
+    """Compare all runs with each other by one measure."""
     columns = {name: values.by_key[name, measure] for name in values.names}
     shared = sorted(set.intersection(*(set(column) for column in columns.values())))
     settings = values.settings
@@ -121,7 +111,7 @@ def max_t(differences: Sequence[Units], seed: int, known: Sequence[float | None]
     return [max(bound, (1 + int(count)) / (1 + _DRAWS)) for bound, count in zip(least, far, strict=True)]
 
 
-def _t(means: Floats, variances: Floats) -> Floats:
+def _t(means: "Floats", variances: "Floats") -> "Floats":
     """Return |t|; 0 where there is no difference, infinite where there is no spread."""
     import numpy as np  # noqa: PLC0415  (as above)
 

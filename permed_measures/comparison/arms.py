@@ -20,6 +20,8 @@ from permed_measures.ranking import Order
 from permed_measures.signature import Conditions
 
 _USUAL_CUTOFF = 10
+KEPT = ("labels", "values", "profile", "min_relevance", "repeats", "conditions", "unjudged")
+"""What a Comparison takes over as it is."""
 
 
 class Arms:
@@ -28,7 +30,6 @@ class Arms:
     labels: Mapping[Measure, str]
     profile: Profile | None
     min_relevance: float | None
-
     conditions: Conditions | None
 
     def __init__(self, qrels: Qrels | None, order: Order, cutoff: int | None, *, p_imp: bool, keep: int = 0) -> None:
@@ -41,11 +42,9 @@ class Arms:
         self._counts: dict[str, dict[str, Counts]] = {}
         self._said: dict[str, dict[str, None]] = {}
         self._columns: dict[Key, list[Column]] = {}
-        self.names: dict[str, bool] = {}
-        """Whether P-imp was counted, by name."""
+        self.names: dict[str, bool] = {}  # whether P-imp was counted, by name
         self.unjudged: dict[str, Shares] = {}
-        self.tops: dict[str, Tops] = {}
-        """The first documents of every run, the first where a system has several."""
+        self.tops: dict[str, Tops] = {}  # the first documents of every run, the first where a system has several
 
     def add(
         self,
@@ -138,13 +137,7 @@ class Arms:
     def p_imp(self, query_ids: Sequence[str] | None, settings: Settings) -> dict[str, PairImprovement]:
         """Return P-imp of every run over some queries, or all; nothing where it was left out."""
         return {
-            name: pair_improvement(
-                counts,
-                self._cutoff or _USUAL_CUTOFF,
-                query_ids=query_ids,
-                cluster_of=settings.clusters,
-                alpha=settings.alpha,
-            )
+            name: pair_improvement(counts, self._cutoff or _USUAL_CUTOFF, query_ids, settings.clusters, settings.alpha)
             for name, counts in self._counts.items()
         }
 

@@ -12,6 +12,7 @@ from permed_measures import inference
 from permed_measures.comparison import significance
 from permed_measures.comparison.p_imp import PairImprovement
 from permed_measures.comparison.repeats import Spread, spread
+from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.evaluate import columns
 from permed_measures.evaluate.clusters import Clusters
 from permed_measures.evaluate.spans import span_of
@@ -38,9 +39,19 @@ class Settings:
     correction: Correction = "holm"
     alpha: float = 0.05
     seed: int = 0
-    margin: float | None = None
-    """A difference that does not matter."""
+    margin: float | None = None  # a difference that does not matter
     clusters: Clusters | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ParamError for what is not allowed."""
+        for name, known in (("test", TESTS), ("correction", CORRECTIONS)):
+            if getattr(self, name) not in known:
+                given = getattr(self, name)
+                raise ParamError(f"{name}={given!r} is not allowed.{did_you_mean(str(given), known)}")
+        if not 0 < self.alpha < 1:
+            raise ParamError(f"alpha={self.alpha!r} is not allowed; give a number between 0 and 1, such as 0.05")
+        if self.margin is not None and not 0 < self.margin < float("inf"):
+            raise ParamError(f"margin={self.margin!r} is not allowed; give a number > 0, such as 0.02")
 
     @property
     def by_id(self) -> bool:
@@ -55,8 +66,7 @@ class Mean:
     value: float | None
     interval: Interval | None
     queries: int
-    estimate: Estimate | None = None
-    """What the interval is made of."""
+    estimate: Estimate | None = None  # what the interval is made of
 
 
 @dataclass(frozen=True)
@@ -64,39 +74,30 @@ class Change:
     """One run against the baseline, by one measure, over the queries that both have."""
 
     queries: int
-    units: int
-    """How many independent units these queries are."""
+    units: int  # how many independent units these queries are
     difference: float | None
     relative: float | None
     """The personalization gain: the difference as a share of the baseline's mean; None where that is 0."""
-    interval: Interval | None
-    """Of the difference; not corrected."""
+    interval: Interval | None  # of the difference; not corrected
     p_values: Mapping[str, float | None]
     """By test, not corrected; the randomization test where it is exact or was chosen."""
     wins: int
     ties: int
     losses: int
     effect_size: float | None
-    decided_by: Decided
-    """The test that decides here."""
-    direction: int
-    """The sign of what that test looks at."""
+    decided_by: Decided  # the test that decides here
+    direction: int  # the sign of what that test looks at
     smallest_p: float | None
     """What that test could at best have found with as many units that differ; None where there is no such bound."""
     estimate: Estimate | None
-    equivalent: bool | None
-    """Whether the 90% interval (k = 2) lies within the margin; None without one."""
-    shown: Estimate | None
-    """What the interval is made of; the estimate before is not widened."""
-    rare: bool
-    """Whether a few units carry most of the change, all of one sign: no interval is safe then."""
-    p: float | None = None
-    """Of the test that decides."""
+    equivalent: bool | None  # whether the 90% interval (k = 2) lies within the margin; None without one
+    shown: Estimate | None  # what the interval is made of; the estimate before is not widened
+    rare: bool  # whether a few units carry most of the change, all of one sign: no interval is safe then
+    p: float | None = None  # of the test that decides
     p_adjusted: float | None = None
     detectable: float | None = None
     """The smallest difference that as many units show four times out of five, at the level that decides."""
-    tested: bool = True
-    """Whether the correction counts it; not where the test could not have shown anything (Tarone)."""
+    tested: bool = True  # whether the correction counts it; not where the test could not have shown anything (Tarone)
     verdict: Verdict = "undefined"
 
     @property
@@ -204,6 +205,7 @@ class Values:
         decided_by = _deciding(sample, settings, extra)
         ranks = significance.wilcoxon(sample.means)
         difference, base = (fmean(differences), fmean(old)) if len(old) else (None, None)
+        sign = 0 if difference is None else (difference > 0) - (difference < 0)
         p_values = {
             "t": inference.mean_p(sample, found),
             "wilcoxon": None if ranks is None else ranks[0],
@@ -222,7 +224,7 @@ class Values:
             losses=sum(map((0.0).__gt__, differences)),
             effect_size=significance.effect_size(differences),
             decided_by=decided_by,
-            direction=ranks[1] if ranks and decided_by == "wilcoxon" else _sign(difference),
+            direction=ranks[1] if ranks and decided_by == "wilcoxon" else sign,
             smallest_p=_smallest(sample, decided_by),
             estimate=found,
             equivalent=None if margin is None else inference.equivalent(sample, margin, wide, extra=extra),
@@ -231,10 +233,6 @@ class Values:
             p=p_values["randomization" if decided_by == "sign flips" else decided_by],
         )
         return change, sample
-
-
-def _sign(value: float | None) -> int:
-    return 0 if value is None else (value > 0) - (value < 0)
 
 
 def _deciding(sample: Units, settings: Settings, extra: Extra) -> Decided:

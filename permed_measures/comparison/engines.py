@@ -20,8 +20,7 @@ class InEngine(NamedTuple):
     systems: dict[str, System]
     pairs: Callable[[int | None], Mapping[str, Mapping[str, Counts]]]
     """Given a cut-off: the pairs of every system with one run; nothing where the baseline is no such table."""
-    groups: Sequence[Groups | None]
-    """As given; what names a column of the qrels is the value of every query."""
+    groups: Sequence[Groups | None]  # as given; what names a column of the qrels is the value of every query
 
 
 def in_engine(

@@ -1,7 +1,5 @@
 """One query whole: the first documents of every run, and which of them gave a measure its value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
     from permed_measures.profiles import Profile
     from permed_measures.render.layout import Layout
 
-_NOTHING = 1e-12
-"""What rounding may leave of a part that is 0."""
+_NOTHING = 1e-12  # what rounding may leave of a part that is 0
 _TEXT = 80
 _MISSED = 10
 
@@ -38,8 +35,7 @@ class Part(NamedTuple):
     rank: int
     doc_id: str
     grade: float | None
-    before: int | None
-    """Its rank in the first run; None where it is not returned there, or this is the first."""
+    before: int | None  # its rank in the first run; None where it is not returned there, or this is the first
     gains: tuple[float, ...]
 
 
@@ -51,8 +47,7 @@ class ShownRun:
     parts: Sequence[Part]
     start: Sequence[float]
     values: Sequence[float]
-    missed: Sequence[tuple[str, float]]
-    """Judged documents of a grade above 0 that are not returned, the best first."""
+    missed: Sequence[tuple[str, float]]  # judged documents of a grade above 0 that are not returned, the best first
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,11 +66,8 @@ class OneQuery(Result):
         rows: list[list[Value]] = []
         for part in run.parts:
             grade = "unjudged" if part.grade is None else f"{part.grade:g}"
-            moved = (
-                []
-                if first
-                else ["new" if part.before is None else "" if part.before == part.rank else str(part.before)]
-            )
+            before = "new" if part.before is None else "" if part.before == part.rank else str(part.before)
+            moved = [] if first else [before]
             gains = [
                 replace(cell, sign=True, shown=" " if abs(gain) < _NOTHING else "")
                 for gain, cell in zip(part.gains, self._cells(part.gains), strict=True)
@@ -107,7 +99,7 @@ class OneQuery(Result):
         ]
         return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
 
-    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+    def render(self, form: Format = "text", *, layout: "Layout | None" = None) -> str:
         """Return the report; LaTeX, which is of tables only, has the query's text below the first."""
         if form != "latex" or not self.text:
             return super().render(form, layout=layout)
@@ -152,7 +144,7 @@ def one_query(  # noqa: PLR0913  (what evaluate() is given, and what is shown)
     query_id: str,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    profile: str | Path | Profile | None = None,
+    profile: "str | Path | Profile | None" = None,
     min_relevance: float | None = None,
     order: Order = "float32",
     depth: int = 10,

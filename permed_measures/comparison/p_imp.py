@@ -32,12 +32,9 @@ class PairImprovement:
 
     cutoff: int
     pairs: int
-    improved: int
-    """In the right order after reranking, in the wrong one before."""
-    worsened: int
-    """In the wrong order after reranking, in the right one before."""
-    interval: Interval | None = None
-    """Of the value; units are the queries, or clusters, that have pairs."""
+    improved: int  # in the right order after reranking, in the wrong one before
+    worsened: int  # in the wrong order after reranking, in the right one before
+    interval: Interval | None = None  # of the value; units are the queries, or clusters, that have pairs
     p: float | None = None
     """Of "as many pairs are put right as wrong": exact sign flips up to 20 units, above that the t of the formula."""
 
@@ -84,7 +81,6 @@ def pair_counts(qrels: Qrels, before: Tops, after: Tops, *, cutoff: int, rel: fl
 def pair_improvement(
     counts: Mapping[str, Counts],
     cutoff: int,
-    *,
     query_ids: Iterable[str] | None = None,
     cluster_of: Callable[[str], str] | None = None,
     alpha: float = 0.05,

@@ -10,7 +10,7 @@ from ir_measures import Measure
 
 from permed_measures import inference
 from permed_measures.comparison import Comparison, compare
-from permed_measures.comparison.significance import spread
+from permed_measures.comparison.significance import standard_deviation
 from permed_measures.errors import ParamError
 from permed_measures.evaluate.groups import Groups
 from permed_measures.inputs import QrelsLike, RunLike
@@ -30,12 +30,9 @@ class Prospect:
     """How the differences of one measure vary."""
 
     name: str
-    deviation: float
-    """Standard deviation of the differences, query by query."""
-    design: float = 1.0
-    """By how much the queries must be more because they come in clusters: N·V/s²; 1 without."""
-    queries: int | None = None
-    """How many there are; None where only a deviation was given."""
+    deviation: float  # standard deviation of the differences, query by query
+    design: float = 1.0  # by how much the queries must be more because they come in clusters: N·V/s²; 1 without
+    queries: int | None = None  # how many there are; None where only a deviation was given
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,10 +63,9 @@ class Plan(Result):
 
     def record(self) -> dict[str, Any]:
         """Return all of it for JSON."""
+        asked = {"difference": self.difference, "queries": self.asked, "alpha": self.alpha}
         return {
-            "difference": self.difference,
-            "queries": self.asked,
-            "alpha": self.alpha,
+            **asked,
             "comparisons": self.comparisons,
             "power": inference.POWER,
             "measures": [{**vars(p), "shows": self.shows(p), "needed": self.needed(p)} for p in self.prospects],
@@ -84,17 +80,12 @@ class Plan(Result):
         clustered = any(prospect.design != 1 for prospect in self.prospects)
         shows = "these show" if self.asked is None else f"{self.asked:,} show"
         heads = ["measure", "sd", *(["design"] if clustered else []), "queries", shows, f"for {self.difference:g}"]
-        rows: list[list[Value]] = [
-            [
-                p.name,
-                p.deviation,
-                *([Cell(p.design, f"{p.design:.2f}")] if clustered else []),
-                Cell(p.queries, NONE if p.queries is None else f"{p.queries:,}"),
-                self.shows(p),
-                Cell(self.needed(p), count_queries(self.needed(p))),
-            ]
-            for p in self.prospects
-        ]
+        rows: list[list[Value]] = []
+        for p in self.prospects:
+            design = [Cell(p.design, f"{p.design:.2f}")] if clustered else []
+            num = Cell(p.queries, NONE if p.queries is None else f"{p.queries:,}")
+            needed = Cell(self.needed(p), count_queries(self.needed(p)))
+            rows.append([p.name, p.deviation, *design, num, self.shows(p), needed])
         level = f"p < {self.alpha:g}" + ("" if self.comparisons == 1 else f" / {self.comparisons} (Holm's first step)")
         below = [
             f"show: the smallest true difference that is found four times out of five, at {level}",
@@ -105,16 +96,9 @@ class Plan(Result):
         sizes: list[list[Value]] = [[f"{size:,}", *(self.shown_by(p, size) for p in self.prospects)] for size in _SIZES]
         shown = Table(["queries", *(p.name for p in self.prospects)], sizes, "what so many queries show", left=1)
         plot = Figure(self._plot(), "the smallest difference that is found four times out of five, by queries")
-        return Document(
-            f"how many queries a difference of {self.difference:g} needs",
-            "",
-            [
-                Section("", [Table(heads, rows, left=1, below=below)]),
-                Section("", [shown]),
-                Section("", [plot], on="page"),
-                Section("", [Lines(self.notes, "note: ", flow=True)]),
-            ],
-        )
+        sections = [Section("", [Table(heads, rows, left=1, below=below)]), Section("", [shown])]
+        sections += [Section("", [plot], on="page"), Section("", [Lines(self.notes, "note: ", flow=True)])]
+        return Document(f"how many queries a difference of {self.difference:g} needs", "", sections)
 
     def _plot(self) -> str:
         """Draw the difference by the number of queries, a line per measure, both on logarithmic axes."""
@@ -163,17 +147,8 @@ def plan(  # noqa: PLR0913  (the options of a plan, all with defaults)
     if qrels is None or baseline is None or run is None:
         msg = "a plan needs qrels, a baseline and a run, from which differences are taken, or their sd (--sd 0.2)"
         raise ParamError(msg)
-    result = compare(
-        qrels,
-        baseline,
-        {"run": run},
-        measures,
-        profile=profile,
-        min_relevance=min_relevance,
-        cluster=cluster,
-        alpha=alpha,
-        p_imp=False,
-    )
+    options: Any = {"profile": profile, "min_relevance": min_relevance, "cluster": cluster, "alpha": alpha}
+    result = compare(qrels, baseline, {"run": run}, measures, p_imp=False, **options)
     prospects = tuple(_prospect(result, measure) for measure in result.measures)
     return Plan(prospects, difference, queries, alpha, comparisons or len(prospects), result.notes)
 
@@ -181,7 +156,7 @@ def plan(  # noqa: PLR0913  (the options of a plan, all with defaults)
 def _prospect(result: Comparison, measure: Measure) -> Prospect:
     """Take the standard deviation of the differences, and the design effect of their clusters, from two runs."""
     change, label = result.whole.changes["run", measure], result.labels[measure]
-    deviation = spread(list(result.difference("run", measure).values())) or 0.0
+    deviation = standard_deviation(list(result.difference("run", measure).values())) or 0.0
     if not deviation or change.estimate is None:
         raise ParamError(f"{label}: the runs differ on no query, so their spread is not known; give sd (--sd 0.2)")
     clustered = result.settings.clusters is not None

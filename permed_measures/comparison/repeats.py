@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from permed_measures.comparison.significance import standard_deviation
 from permed_measures.evaluate import Evaluation, aggregate, is_mean
 from permed_measures.render.words import in_words
 from permed_measures.signature import Conditions
@@ -14,8 +15,7 @@ class Spread(NamedTuple):
     """How far the runs of one system are from one another."""
 
     runs: int
-    deviation: float
-    """The standard deviation of the means of single runs."""
+    deviation: float  # the standard deviation of the means of single runs
     low: float
     high: float
 
@@ -50,12 +50,8 @@ def spread(repeats: Sequence[Mapping[str, float]], query_ids: Iterable[str] | No
         values = list(column.values()) if kept is None else [column[q] for q in kept if q in column]
         if values:
             means.append(math.fsum(values) / len(values))
-    num = len(means)
-    if num < 2:  # noqa: PLR2004  (one run has no spread)
-        return None
-    middle = math.fsum(means) / num
-    deviation = math.sqrt(math.fsum((mean - middle) ** 2 for mean in means) / (num - 1))
-    return Spread(num, deviation, min(means), max(means))
+    deviation = standard_deviation(means)
+    return None if deviation is None else Spread(len(means), deviation, min(means), max(means))
 
 
 def mean_evaluation(runs: Sequence[Evaluation]) -> Evaluation:

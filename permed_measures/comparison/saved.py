@@ -28,10 +28,8 @@ def save(comparison: Comparison, path: str | PathLike[str], about: Mapping[str, 
     options: dict[str, Any] = {name: getattr(settings, name) for name in _OPTIONS[:5]}
     options["all_pairs"] = bool(comparison.pairs)
     options["descriptions"] = dict(comparison.descriptions)
-    of = (
-        {} if settings.clusters is None else {q: name[1:] for q, name in settings.clusters.of.items()}
-    )  # without a mark
-    options["cluster"] = _said(comparison.asked.get("cluster"), of)
+    of = {} if settings.clusters is None else settings.clusters.of
+    options["cluster"] = _said(comparison.asked.get("cluster"), {q: name[1:] for q, name in of.items()})  # no mark
     group_of = {q: name for name, inside in comparison.groups_of.items() for q in inside if name != NO_GROUP}
     options["groups"] = _said(comparison.asked.get("groups"), group_of)
     unjudged = {name: list(shares) for name, shares in comparison.unjudged.items()}

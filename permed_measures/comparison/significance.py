@@ -1,7 +1,5 @@
 """What comparisons alone need: Wilcoxon's signed ranks, the size of an effect, corrections for many comparisons."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -53,7 +51,7 @@ def wilcoxon(differences: Sequence[float]) -> tuple[float, int] | None:
     return math.erfc(abs(positive - num * (num + 1) / 4) / math.sqrt(variance) / math.sqrt(2)), sign
 
 
-def _mean_ranks(values: Floats) -> tuple[Floats, Floats]:
+def _mean_ranks(values: "Floats") -> "tuple[Floats, Floats]":
     """Return the rank of each value, ties sharing the mean of theirs, and how many values share each rank."""
     import numpy as np  # noqa: PLC0415  (as above)
 
@@ -117,7 +115,7 @@ def within_reach(smallest: Sequence[float | None], alpha: float) -> list[bool]:
 
 def effect_size(differences: Sequence[float]) -> float | None:
     """Return Cohen's d of paired samples: the mean difference in units of its standard deviation."""
-    deviation = spread(differences)
+    deviation = standard_deviation(differences)
     if deviation is None:
         return None
     mean = math.fsum(differences) / len(differences)
@@ -126,10 +124,10 @@ def effect_size(differences: Sequence[float]) -> float | None:
     return mean / deviation
 
 
-def spread(differences: Sequence[float]) -> float | None:
-    """Return the standard deviation; None for one query."""
-    num = len(differences)
-    if num < 2:  # noqa: PLR2004  (one query has no spread)
+def standard_deviation(values: Sequence[float]) -> float | None:
+    """Return the standard deviation of a sample; None of one value."""
+    num = len(values)
+    if num < 2:  # noqa: PLR2004  (one value has no spread)
         return None
-    mean = math.fsum(differences) / num
-    return math.sqrt(math.fsum([(value - mean) ** 2 for value in differences]) / (num - 1))
+    mean = math.fsum(values) / num
+    return math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (num - 1))

@@ -20,8 +20,7 @@ class Hole(NamedTuple):
     doc_id: str
     apart: float
     """How far the runs are apart on it: the most that its judgement moves the difference of two DCGs, per gain."""
-    ranks: Mapping[str, int | None]
-    """Its rank in every run; None where it is not in the top."""
+    ranks: Mapping[str, int | None]  # its rank in every run; None where it is not in the top
 
 
 def holes(qrels: QrelsLike, runs: Mapping[str, RunLike], *, depth: int = 10, order: Order = "float32") -> list[Hole]:

@@ -1,7 +1,5 @@
 """The exceptions this package raises on purpose. Anything else that escapes is a bug."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -29,7 +27,7 @@ class InputError(ValueError):
     ``path`` and ``line`` say where, when the input came from a file.
     """
 
-    def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+    def __init__(self, message: str, *, path: "str | Path | None" = None, line: int | None = None) -> None:
         name = visible(str(path))
         place = "" if path is None else f"{name}: " if line is None else f"{name}:{line}: "
         super().__init__(place + message)
@@ -45,7 +43,7 @@ class HostError(RuntimeError):
     """A framework we plug into, or an optional package, is absent or not of a shape we know."""
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+def did_you_mean(word: str, known: "Iterable[str]", otherwise: str = "") -> str:
     """Return " Did you mean …?" with the nearest known words; when none is near, ``otherwise``, or all of them."""
     import difflib  # noqa: PLC0415  (only for messages)
 
@@ -69,6 +67,18 @@ def require(module: str, *, extra: str) -> Any:  # noqa: ANN401  (a module of an
         raise HostError(msg) from error
 
 
+class Lazy:
+    """A module that is imported when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (whatever the module has)
+        found = getattr(import_module(self._name), name)
+        setattr(self, name, found)  # from now on it is found at once
+        return found
+
+
 def check_whole(name: str, number: int, low: int = 1) -> int:
     """Return a whole number that is at least so high; anything else is a ParamError."""
     if isinstance(number, bool) or not isinstance(number, int) or number < low:
@@ -76,8 +86,7 @@ def check_whole(name: str, number: int, low: int = 1) -> int:
     return number
 
 
-def check_choice(name: str, value: str, allowed: Collection[str]) -> None:
+def check_choice(name: str, value: str, allowed: "Collection[str]") -> None:
     """Raise ParamError unless a value is one of the allowed ones."""
     if value not in allowed:
-        msg = f"{name}={value!r} is not allowed; give one of {', '.join(map(repr, allowed))}"
-        raise ParamError(msg)
+        raise ParamError(f"{name}={value!r} is not allowed; give one of {', '.join(map(repr, allowed))}")

@@ -5,8 +5,6 @@ surroundings; 3 could not tell; 4 a fault of ours; 130 interrupted. The package 
 process is the shell tool, what happens while the rest is imported ends it in the same way.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

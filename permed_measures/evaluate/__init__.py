@@ -74,8 +74,7 @@ class Plan:
         ties: Ties = "trec",
     ) -> None:
         if order not in ORDERS:
-            msg = f"order={order!r} is not allowed; give one of {', '.join(map(repr, ORDERS))}"
-            raise ParamError(msg)
+            raise ParamError(f"order={order!r} is not allowed; give one of {', '.join(map(repr, ORDERS))}")
         self.order, self.ties = order, ties
         self.measures = list(measures)
         bound = [with_rel(measure, min_relevance) for measure in measures]
@@ -346,11 +345,10 @@ def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[s
             query_ids += [query_id for query_id in run if query_id not in qrels]
     if not query_ids:
         judged, returned = Queries.of(qrels), Queries.of(run)
-        msg = (
+        raise InputError(
             f"no query to evaluate: the qrels hold {len(qrels)} queries{judged.named}, the run "
             f"{len(run)}{returned.named}, none is in both; are the query ids written alike?"
         )
-        raise InputError(msg)
     return query_ids
 
 

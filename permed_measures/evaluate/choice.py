@@ -1,7 +1,5 @@
 """Which measures are computed: those asked for, or a profile's, each once, with the queries that its mean runs over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -35,24 +33,22 @@ def distinct(measures: Sequence[Measure], rel: float | None, *, name: str = "min
         first = once.setdefault(measure, measure)
         if rel is not None and with_rel(first, rel) != with_rel(measure, rel):
             bare = measure if "rel" in first.params else first
-            msg = (
+            raise ParamError(
                 f"{written(first)} and {written(measure)} have one name, but are two measures with {name}={rel}: "
                 f"write {bare(rel=rel)} for {bare}"
             )
-            raise ParamError(msg)
     return list(once)
 
 
 def choose(
     measures: str | Measure | Iterable[str | Measure] | None,
-    profile: str | Path | Profile | None,
+    profile: "str | Path | Profile | None",
     queries: QuerySet | None,
     min_relevance: float | None = None,
 ) -> tuple[dict[Measure, str], dict[Measure, QuerySet], Profile | None, float | None]:
     """Return measures with their labels, the query set of each, the profile, and the ``rel`` of those without one."""
     if queries is not None and (not isinstance(queries, str) or queries not in QUERY_SETS):
-        msg = f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}"
-        raise ParamError(msg)
+        raise ParamError(f"queries={queries!r} is not allowed; give one of {', '.join(map(repr, QUERY_SETS))}")
     if (measures is None) == (profile is None):
         msg = f"give either measures, such as 'GWAP@10 P@1', or a profile: {', '.join(PROFILES)}, or a .toml file"
         raise ParamError(msg)
@@ -65,6 +61,5 @@ def choose(
     rel = None if min_relevance is None else lowest_relevant(min_relevance, "min_relevance")
     parsed = distinct(parse_all([] if measures is None else measures), rel)
     if not parsed:
-        msg = "no measures given; name some, such as 'GWAP@10 P@1'"
-        raise ParamError(msg)
+        raise ParamError("no measures given; name some, such as 'GWAP@10 P@1'")
     return {m: str(m) for m in parsed}, dict.fromkeys(parsed, queries or "qrels"), None, rel

@@ -1,7 +1,5 @@
 """Chunks and documents: a run of chunks becomes one of the documents that they are parts of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from os import PathLike
@@ -67,9 +65,8 @@ def _naming(chunk_to_document: Any) -> Callable[[str], Any]:  # noqa: ANN401  (a
 def _document(document_of: Callable[[str], Any], chunk: Any, query_id: str) -> str:  # noqa: ANN401  (an id, to be checked)
     found = document_of(chunk) if isinstance(chunk, str) else None
     if not isinstance(found, str) or not found:
-        msg = (
+        raise InputError(
             f"run, query {query_id!r}: of which document {chunk!r} is a chunk is not said (found: {found!r}); every id "
             "of the run needs its document, whole documents too: ^(.+?)(#.*)?$ takes both"
         )
-        raise InputError(msg)
     return found

@@ -1,7 +1,5 @@
 """The unit of inference: which queries are one unit, what the units are called, and ids that look like turns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Values of many queries in little memory: one tuple of ids, and an array of numbers per column."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from functools import cached_property
@@ -20,14 +18,14 @@ class Ids(tuple[str, ...]):  # noqa: SLOT001  (what is found out is kept)
 
 
 class _Items(ItemsView[str, float]):
-    _mapping: Column
+    _mapping: "Column"
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
         return zip(self._mapping.ids, self._mapping.numbers, strict=True)
 
 
 class _Values(ValuesView[float]):
-    _mapping: Column
+    _mapping: "Column"
 
     def __iter__(self) -> Iterator[float]:
         return iter(self._mapping.numbers)

@@ -93,8 +93,7 @@ class Evaluation(Result):
             if asked in self.means:
                 return asked
         known_names = ", ".join(map(str, self.means))
-        msg = f"{measure} was not evaluated; these were: {known_names}"
-        raise KeyError(msg)
+        raise KeyError(f"{measure} was not evaluated; these were: {known_names}")
 
     def num_queries(self, measure: str | Measure) -> int:
         """Return how many queries a measure's mean runs over."""

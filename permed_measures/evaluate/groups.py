@@ -1,7 +1,5 @@
 """Queries in groups: by conversation, by turn, by a regular expression, or as a file says."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -95,8 +93,7 @@ def _naming(groups: Groups, what: str) -> Callable[[str], str]:
         pattern = re.compile(name)
     except re.error as error:
         known = ", ".join(map(repr, NAMED))
-        msg = f"{what} {name!r} is none of {known}, no file, and no regular expression: {error}"
-        raise ParamError(msg) from None
+        raise ParamError(f"{what} {name!r} is none of {known}, no file, and no regular expression: {error}") from None
 
     def matched(query_id: str) -> str:
         match = pattern.search(query_id)

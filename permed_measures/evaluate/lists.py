@@ -1,7 +1,5 @@
 """Lists without files: :func:`score` one that was retrieved, :func:`evaluate_lists` of grades without documents."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -52,11 +50,9 @@ def score(
     """
     for what, ids in (("retrieved", retrieved), ("relevant", relevant)):
         if isinstance(ids, (str, bytes)) or not isinstance(ids, Collection):
-            msg = f"{what}: a {type(ids).__name__}; give a list of ids, or a dict of ids with numbers"
-            raise InputError(msg)
+            raise InputError(f"{what}: a {type(ids).__name__}; give a list of ids, or a dict of ids with numbers")
     if isinstance(retrieved, AbstractSet):
-        msg = "retrieved: a set has no order; give a list of ids, best first, or a dict of ids with scores"
-        raise InputError(msg)
+        raise InputError("retrieved: a set has no order; give a list of ids, best first, or a dict of ids with scores")
     returned, judged = _named(retrieved, "retrieved"), _named(relevant, "relevant")
     found = evaluate({_QUERY: judged}, {_QUERY: returned}, measures, min_relevance=min_relevance, duplicates=duplicates)
     return {found.labels[measure]: mean for measure, mean in found.means.items()}
@@ -67,8 +63,7 @@ def _named(ids: Any, what: str) -> Any:  # noqa: ANN401  (a list of ids, or a di
         names = ids_of(list(ids), "id", what)
         again = next((name for name, number in Counter(names).items() if number > 1), None)
         if again is not None:
-            msg = f"{what}: {again!r} is there as a number and as text; write every id in one way"
-            raise InputError(msg)
+            raise InputError(f"{what}: {again!r} is there as a number and as text; write every id in one way")
         return dict(zip(names, ids.values(), strict=True))
     return ids_of(list(ids), "id", what)
 
@@ -77,7 +72,7 @@ def evaluate_lists(
     lists: Any,  # noqa: ANN401  (as below)
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    profile: str | Path | Profile | None = None,
+    profile: "str | Path | Profile | None" = None,
     min_relevance: float | None = None,
 ) -> Evaluation:
     """Evaluate relevance lists: grades by rank, of which nobody knows the documents.

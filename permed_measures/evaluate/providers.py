@@ -1,7 +1,5 @@
 """Measures that are neither ours nor pytrec_eval's: ir_measures' other providers compute them, on our order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from subprocess import SubprocessError
@@ -53,21 +51,19 @@ def _judgements_for(measure: Measure, qrels: Qrels) -> Subtopics:
     else:
         judgements = {q: {(doc_id, "0"): grade for doc_id, grade in grades.items()} for q, grades in qrels.items()}
     if judgements is None:
-        msg = (
+        raise InputError(
             f"{measure} asks for which subtopics a document is relevant, and these qrels tell none apart: all their "
             "iterations are equal (the second field of TREC lines; a field or column 'iteration' or 'subtopic')"
         )
-        raise InputError(msg)
     highest = _HIGHEST_GRADES.get(measure.NAME, math.inf)
     for query_id, judged in judgements.items():
         for (doc_id, _), grade in judged.items():
             if type(grade) is not int or grade > highest:
                 takes = "whole grades only" if type(grade) is not int else f"grades up to {highest} only"
-                msg = (
+                raise InputError(
                     f"query {query_id!r}, document {doc_id!r}: grade {grade!r}: {measure} is computed by ir_measures, "
                     f"which takes {takes}"
                 )
-                raise InputError(msg)
     return judgements
 
 

@@ -1,7 +1,5 @@
 """What people read of evaluations: a row per run, intervals, plots, definitions, conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -40,7 +38,7 @@ _FOR_PROGRAMS = ("csv", "jsonl")
 class Evaluations(Result):
     """Evaluations of several runs by the same measures, in one table."""
 
-    runs: Mapping[str, Evaluation]
+    runs: "Mapping[str, Evaluation]"
     descriptions: Mapping[str, str] = field(default_factory=dict)
     by_query: bool = False
     signatures: bool = False
@@ -50,7 +48,7 @@ class Evaluations(Result):
     """Texts and documents behind the queries of the page, by the names of the runs."""
 
     @property
-    def first(self) -> Evaluation:
+    def first(self) -> "Evaluation":
         """The first evaluation; the others have the same measures."""
         return next(iter(self.runs.values()))
 
@@ -212,7 +210,7 @@ class Evaluations(Result):
             elif self.interval:
                 yield self._ends(name, m)
 
-    def _by_query(self, one: Evaluation, *, whole: bool) -> Iterator[list[Value]]:
+    def _by_query(self, one: "Evaluation", *, whole: bool) -> Iterator[list[Value]]:
         """Yield the values of every query; a measure whose mean runs over other queries has none for some of them."""
         room: list[Value] = [None] * (self.interval * (2 if whole else 1))
         for query_id in dict.fromkeys(query_id for column in one.columns.values() for query_id in column):
@@ -309,7 +307,7 @@ def _cutoffs(means: Mapping[Measure, Sequence[Dot]], said: str) -> list[Panel]:
     ]
 
 
-def _definitions(evaluation: Evaluation) -> list[str]:
+def _definitions(evaluation: "Evaluation") -> list[str]:
     """Return the meaning of each name that is not the measure's own."""
     renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
     return [f"{label} = {measure}: {definition(measure)}" for label, measure in renamed]

@@ -1,7 +1,5 @@
 """What kind of number a measure is: a mean or not, a share or not, and its range, by which intervals are widened."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

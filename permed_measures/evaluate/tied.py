@@ -27,8 +27,7 @@ def check_ties(ties: Ties, measures: Sequence[Measure], qrels: Qrels) -> dict[Me
     ``measures`` are those that are computed: with the ``rel`` that ``min_relevance`` gives.
     """
     if ties not in TIES:
-        msg = f"ties={ties!r} is not allowed; give one of {', '.join(map(repr, TIES))}"
-        raise ParamError(msg)
+        raise ParamError(f"ties={ties!r} is not allowed; give one of {', '.join(map(repr, TIES))}")
     if ties not in ("expected", "best", "worst"):
         return {}
     from permed_measures.evaluate.conventions.names import convention_of, readable  # noqa: PLC0415  (seldom)
@@ -45,11 +44,10 @@ def check_ties(ties: Ties, measures: Sequence[Measure], qrels: Qrels) -> dict[Me
             found[measure] = reading._replace(ties=ties)
         if measure not in found or found[measure].family == "iprec":
             what = "expected value" if ties == "expected" else f"{ties} value"
-            msg = (
+            raise ParamError(
                 f"ties={ties!r}: {measure} has no {what} over the orders of tied documents here{reason and ': '}"
                 f"{reason}; these measures have one: {', '.join(sorted(known))}; ties='trec' and 'input' are for all"
             )
-            raise ParamError(msg)
     return found
 
 
@@ -109,11 +107,10 @@ def _over_all_orders(
         found = values.by_query(reading._replace(precision=_BITS[plan.order])).tolist()
         lost = next((query_id for query_id, value in zip(lists, found, strict=True) if math.isnan(value)), None)
         if lost is not None:
-            msg = (
+            raise InputError(
                 f"query {lost!r}: the cut-off of {measure} goes through a tie of so many documents that their "
                 f"selections are too many to count; give ties='trec' or 'input', or scores that tell them apart"
             )
-            raise InputError(msg)
         columns.append(found)
     by_measure = dict(zip(readings, columns, strict=True))
     return [by_measure[measure] for measure in plan.computed]

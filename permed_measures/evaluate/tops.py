@@ -1,7 +1,5 @@
 """The first documents of a run, by query: packed, where ids allow it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from permed_measures.inputs import Returned

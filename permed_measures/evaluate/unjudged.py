@@ -1,7 +1,5 @@
 """Which share of the documents at each rank nobody judged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress

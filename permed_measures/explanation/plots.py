@@ -1,7 +1,5 @@
 """The plots of an explanation: the walk from one value to another, and every value of a family."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -28,7 +26,7 @@ svg circle.other { fill: var(--tie); }
 """
 
 
-def waterfall(walk: Waterfall) -> Figure:
+def waterfall(walk: "Waterfall") -> Figure:
     """Draw A, each toggle as a bar from where the last one ended, and B."""
     bars: list[tuple[str, str, float, float, str]] = [
         ("level", walk.names[0], 0.0, walk.values[0], number(walk.values[0], 6))
@@ -59,7 +57,7 @@ def waterfall(walk: Waterfall) -> Figure:
     return Figure(picture(_WIDTH, bottom + _AXIS, parts, label, kind="large"))
 
 
-def dots(explanation: Explanation) -> Figure:
+def dots(explanation: "Explanation") -> Figure:
     """Draw every value of the family as a dot, one row per definition; those that a tool uses are larger."""
     rows: dict[str, list[Combination]] = {}
     for combination in explanation.combinations:

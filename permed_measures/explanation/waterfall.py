@@ -1,7 +1,5 @@
 """From one convention to another, one toggle at a time: what each convention is worth on this run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,7 +134,7 @@ def _change(
     return mean_of(*both[0]), mean_of(*both[1]), tuple(moved), len(places)
 
 
-def _shares(before: Floats, counted_before: Bools, later: Floats, counted_later: Bools) -> Floats:
+def _shares(before: "Floats", counted_before: "Bools", later: "Floats", counted_later: "Bools") -> "Floats":
     """Return what each query adds to the change of the mean; together they add up to it.
 
     A query that counts on both sides adds its own change, one that leaves or joins its distance from the mean of those.

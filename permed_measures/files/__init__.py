@@ -4,8 +4,6 @@
 where the order of a list is the ranking, ``{query_id: [doc_id, …]}``. Files may be packed with gzip, bzip2, xz or zstd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -33,8 +31,7 @@ def formats() -> Mapping[str, ModuleType]:
 
 
 _WITH_COLUMNS = ("parquet", "jsonl-rows", "tsv", "csv")
-_MOST_RANKS = 2**24
-"""Whole numbers up to this one are exact as 32-bit floats, in which scores are compared."""
+_MOST_RANKS = 2**24  # whole numbers up to this one are exact as 32-bit floats, in which scores are compared
 
 
 def read_qrels(path: str | PathLike[str], format: str | None = None, **said: Any) -> dict[str, dict[str, float]]:  # noqa: A002, ANN401  (the natural word; a Source's)
@@ -53,7 +50,7 @@ def read_run(path: str | PathLike[str], format: str | None = None, **said: Any) 
     return run
 
 
-def format_of(source: Source, name: str | None = None) -> ModuleType:
+def format_of(source: "Source", name: str | None = None) -> ModuleType:
     """Return the format of a file: the one that is named, else by content, else by suffix."""
     head = b"" if name or source.form else source.head()
     if source.columns is not None and not name and not source.form:  # one with columns, whatever they are called
@@ -71,7 +68,7 @@ def format_of(source: Source, name: str | None = None) -> ModuleType:
     return found
 
 
-def _untold(source: Source, head: bytes) -> InputError:
+def _untold(source: "Source", head: bytes) -> InputError:
     """Make the error for a file that fits no format; its first line says most about why."""
     if import_module(f"{__name__}.json_text").SAVED.match(head):
         return source.error("saved values, no qrels or run: compare takes them in place of runs, gate as a baseline")

@@ -5,8 +5,6 @@ documents do. Whatever looks wrong, or might, is left to the plain reader: this 
 error, without keeping the file. Where both read a file, they find the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

@@ -14,11 +14,9 @@ T = TypeVar("T")
 
 _SHOWN = 60
 _LONG_NUMBER = re.compile(r"\d{4300}")
-SAVED = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')
-"""How saved values start: see values.py."""
+SAVED = re.compile(rb'\s*\{\s*"permed_measures"\s*:\s*"values"')  # how saved values start: see values.py
 _SPACE = re.compile(r"[ \t\n\r]*")
-decode_at = json.JSONDecoder().raw_decode
-"""Return what is at a place of a text, and the place after it."""
+decode_at = json.JSONDecoder().raw_decode  # returns what is at a place of a text, and the place after it
 
 
 class JSONSyntaxError(ValueError):
@@ -64,8 +62,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-STRICT = json.JSONDecoder(object_pairs_hook=_object)
-"""Made once: json.loads makes one for every text."""
+STRICT = json.JSONDecoder(object_pairs_hook=_object)  # made once: json.loads makes one for every text
 
 
 def json_lines(source: Source, read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:

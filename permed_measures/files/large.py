@@ -6,8 +6,6 @@ TREC files are read by the compiled part; without it, with numpy where only the 
 the file; what only the plain reader can read is left to it.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from array import array

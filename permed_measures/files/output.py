@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,12 @@ def print_whole(content: str) -> None:
 def print_note(note: str) -> None:
     """Print a line on stderr, for people."""
     sys.stderr.write(visible(note) + "\n")
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr."""
+    for note in notes:
+        print_note(f"note: {note}")
 
 
 def write_or_print(path: str | None, content: str) -> None:

@@ -1,7 +1,5 @@
 """Rows of query, document and number under a name each: what CSV, BEIR, JSON rows and parquet have in common."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -12,8 +10,7 @@ from permed_measures.ranking import Grades, Ranking
 if TYPE_CHECKING:
     from permed_measures.files.source import Source
 
-Subtopics = Mapping[str, Mapping[tuple[str, str], float]]
-"""{query_id: {(doc_id, subtopic): grade}}"""
+Subtopics = Mapping[str, Mapping[tuple[str, str], float]]  # {query_id: {(doc_id, subtopic): grade}}
 
 QUERY_COLUMNS = ("query_id", "qid", "query-id", "q_id")
 DOC_COLUMNS = ("doc_id", "docno", "corpus-id", "corpus_id", "docid")
@@ -27,8 +24,7 @@ Duplicates = Literal["error", "first", "max"]
 DUPLICATES: tuple[Duplicates, ...] = get_args(Duplicates)
 """What a second row of one query and document means: an error, or that the first, or the highest number, counts."""
 _KEPT: Mapping[str, Callable[[Any, Any], Any]] = {"first": lambda first, _: first, "max": max}
-SMALLER = "-"
-"""Before the name of a run's number: a distance, of which the smaller is the better."""
+SMALLER = "-"  # before the name of a run's number: a distance, of which the smaller is the better
 
 
 KEEP_ONE = "keep one of them, or say which counts: duplicates='first' or 'max' (in the shell --duplicates)"
@@ -107,8 +103,7 @@ class SubtopicQrels(dict[str, Mapping[str, float]]):
 
     def __init__(self, subtopics: Subtopics, keep: Callable[[Any, Any], Any] = max) -> None:
         super().__init__({query_id: _one_each(judged, keep) for query_id, judged in subtopics.items()})
-        self.subtopics = subtopics
-        """{query_id: {(doc_id, subtopic): grade}}"""
+        self.subtopics = subtopics  # {query_id: {(doc_id, subtopic): grade}}
 
 
 class Judgements:
@@ -157,7 +152,7 @@ def refuse_several(subtopics: Subtopics) -> None:
 class Groups:
     """Collects the rows of a file; what a document that occurs twice in one query means, the source says."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: "Source") -> None:
         self.source = source
         source.dropped = 0
         self._groups: dict[str, dict[str, Any]] = {}

@@ -1,7 +1,5 @@
 """A file as bytes: decompressed, without a byte order mark, whole or in blocks of whole lines."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
@@ -42,12 +40,10 @@ _PIECE = 1 << 20
 _SMALL = 1 << 13  # even where it is made to, it unpacks to no more than 256 MB
 _HELD_OF_PIPE = 8 << 20
 _HELD = 64 << 20
-_RATIO = 100
-"""What has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30."""
+_RATIO = 100  # what has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30
 
 
-STDIN = "-"
-"""The path that means standard input; a file of that name is written ./- or given as a Path."""
+STDIN = "-"  # the path that means standard input; a file of that name is written ./- or given as a Path
 
 
 def unpacked_name(name: str) -> str:
@@ -77,8 +73,7 @@ class Source(PathLike[str]):
     form: str | None = None
     columns: Sequence[str] | None = None
     duplicates: str = "error"
-    dropped: int = 0
-    """How many rows of a query and document were left out because another counts."""
+    dropped: int = 0  # how many rows of a query and document were left out because another counts
 
     def __init__(
         self,
@@ -103,7 +98,7 @@ class Source(PathLike[str]):
         self.packing = next((name for name, packing in PACKINGS.items() if start.startswith(packing.magic)), None)
 
     @classmethod
-    def of(cls, path: str | PathLike[str], **said: Any) -> Source:  # noqa: ANN401  (what __init__ takes)
+    def of(cls, path: str | PathLike[str], **said: Any) -> "Source":  # noqa: ANN401  (what __init__ takes)
         """Return a path as a source; one that is a source already stays what it is."""
         return path if isinstance(path, Source) else cls(path, **said)
 

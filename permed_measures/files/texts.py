@@ -22,11 +22,9 @@ PARTS = {
     "document": ("title", "text", "contents", "body", "abstract", "document"),
 }
 """Of a query the first key that is there, of a document all of them."""
-KEPT = 1_000
-"""Characters of a text: who reads a report looks at its beginning."""
+KEPT = 1_000  # characters of a text: who reads a report looks at its beginning
 
-TextsLike = Mapping[str, str] | str | PathLike[str]
-"""Texts by id, or the path of a file of them."""
+TextsLike = Mapping[str, str] | str | PathLike[str]  # texts by id, or the path of a file of them
 
 
 def texts_of(source: TextsLike, wanted: Collection[str], what: str) -> dict[str, str]:

@@ -6,13 +6,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
-"""Milliseconds in one unit."""
+UNITS_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}  # milliseconds in one unit
 DOCUMENTED_UNITS = {"request_time": "s"}
 """Fields that a server writes by itself, with the unit of its manual (nginx, ngx_http_log_module)."""
 _NGINX_TIME = "%d/%b/%Y:%H:%M:%S %z"
-_LATEST_S = 1e11
-"""Seconds since 1970 beyond which a number cannot be seconds: the year 5138."""
+_LATEST_S = 1e11  # seconds since 1970 beyond which a number cannot be seconds: the year 5138
 _SUFFIX = re.compile(r"_(ns|us|ms|s)$")
 
 

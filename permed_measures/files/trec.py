@@ -4,8 +4,6 @@ Fields are separated by any white space; blank lines, lines that start with ``#`
 out.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -292,8 +290,7 @@ def _fault(source: Source, what: str, first: int, block: bytes) -> InputError:
             parse(fields[at])
         except ValueError as error:
             return source.error(f"{error}: {shown(line)}", number)
-    msg = "a block was refused, but every line of it is sound"
-    raise AssertionError(msg)
+    raise AssertionError("a block was refused, but every line of it is sound")
 
 
 def error_of(source: Source, number: int, line: bytes, first: int | None = None) -> InputError:
@@ -321,7 +318,7 @@ def numbers_of(source: Source, wanted: bytes, *, again: bool) -> list[int]:
     return []
 
 
-def _repeated(hashes: array[int]) -> set[int]:
+def _repeated(hashes: "array[int]") -> set[int]:
     """Return those that are there more than once; the array is sorted where it is."""
     import numpy as np  # noqa: PLC0415  (only for large files, and for errors)
 
@@ -377,8 +374,6 @@ def _write_subtopics(qrels: SubtopicQrels) -> bytes:
 
 def _check_id(written: str, kind: str) -> None:
     if len(written.encode().split()) != 1 or written.split() != [written] or "\0" in written:
-        msg = f"the {kind} id {written!r} holds white space: TREC files cannot hold it"
-        raise InputError(msg)
+        raise InputError(f"the {kind} id {written!r} holds white space: TREC files cannot hold it")
     if kind == "query" and written.startswith("#"):
-        msg = f"the query id {written!r} starts with '#': in a TREC file its lines would be comments"
-        raise InputError(msg)
+        raise InputError(f"the query id {written!r} starts with '#': in a TREC file its lines would be comments")

@@ -64,10 +64,8 @@ class SavedValues:
     """What a file of saved values holds."""
 
     runs: Sequence[SavedRun]
-    judged: Mapping[str, Digest]
-    """The digest of every query's judgements; how many they are is not known."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """How the values were compared, where they were."""
+    judged: Mapping[str, Digest]  # the digest of every query's judgements; how many they are is not known
+    options: Mapping[str, Any] = field(default_factory=dict)  # how the values were compared, where they were
 
 
 def is_saved(path: str | PathLike[str]) -> bool:

@@ -18,7 +18,7 @@ from permed_measures.gating.result import Gate
 from permed_measures.tables import stays_in_engine
 
 if TYPE_CHECKING:
-    from permed_measures.comparison import Correction
+    from permed_measures.comparison.changes import Correction
     from permed_measures.evaluate.groups import Groups
     from permed_measures.files.rows import Duplicates
     from permed_measures.inputs import QrelsLike, RunLike

@@ -6,8 +6,6 @@ mean that was ever accepted. Its options hold digests of the accepted rankings, 
 without the run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -103,7 +101,7 @@ class Baseline:
         return known is not None and known == of_run.digest(depth, query_ids)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], now: Evaluation, measures: Collection[Measure]) -> Baseline:
+    def load(cls, path: str | PathLike[str], now: Evaluation, measures: Collection[Measure]) -> "Baseline":
         """Read the values of these measures; a file that was made under other conditions than the run's is refused."""
         saved = read(path)
         runs: dict[str, list[SavedRun]] = {}

@@ -69,15 +69,17 @@ class Check:
         """The condition, written out."""
         is_drop = self.kind.startswith("drop")
         about = f"{self.condition.name} {self.kind} <= {self.condition.bound:g}" if is_drop else str(self.condition)
-        return about if self.segment is None else f"{about} [{self.segment}]"
+        return about + self.part
+
+    @property
+    def part(self) -> str:
+        """The group of queries, as names show it; nothing for all of them."""
+        return "" if self.segment is None else f" [{self.segment}]"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it for JSON, numbers unrounded."""
-        of_condition = {
-            "name": self.condition.name,
-            "operator": self.condition.operator,
-            "wanted": self.condition.bound,
-        }
+        asked = self.condition
+        of_condition = {"name": asked.name, "operator": asked.operator, "wanted": asked.bound}
         rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "condition"}
         interval = None if self.interval is None else list(self.interval)
         repeats = None if self.repeats is None else {name: found._asdict() for name, found in self.repeats.items()}

@@ -1,10 +1,13 @@
-"""What GitHub and GitLab show of a gate: markdown for a summary or a sticky comment, and annotations."""
+"""What GitHub, GitLab and Jenkins show of a gate: markdown for a summary or a comment, annotations, JUnit's XML."""
 
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
 from permed_measures.errors import InputError, visible
 from permed_measures.files.output import write_whole
@@ -18,6 +21,8 @@ MARKER = "<!-- permed-measures gate -->"
 """The first line of the markdown: a comment that starts with it is replaced, not repeated."""
 _TITLES = {0: "✅ The gate holds", 1: "❌ The gate fails", 3: "❓ The gate could not tell"}
 _PASSES = "⚠️ The gate passes, undecided"
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_PROPERTIES = ("value", "baseline", "drop", "interval", "p", "n", "smallest_margin", "verdict")
 
 
 def markdown(result: Gate, show_queries: int = 0, texts: Mapping[str, str] | None = None) -> str:
@@ -90,3 +95,43 @@ def _escaped(text: str) -> str:
 def on_github() -> bool:
     """Whether this runs in a GitHub workflow."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def junit(result: Gate) -> str:
+    """Return the XML of a gate: undecided is a failure where it does not let the build pass, else a skipped test."""
+    cases = []
+    for check in result.checks:
+        passed = "skipped" if check.verdict in ("undecided", "skipped") else "system-out"
+        said = f"{check.what}: {check.verdict}" + (f", {check.why}" if check.why else "")
+        cases.append((check.what, "failure" if check.exit_code else passed, said, check.to_dict()))
+    return _junit(result.run, cases)
+
+
+def junit_error(run: str, message: str) -> str:
+    """Return the XML of a gate that could not be made: one error."""
+    return _junit(run, [("the gate could be checked", "error", message, {"verdict": "error"})])
+
+
+def _junit(run: str, cases: Sequence[tuple[str, str, str, Mapping[str, Any]]]) -> str:
+    """Write one test case for each name, tag, message and record."""
+    tags = Counter(tag for _, tag, _, _ in cases)
+    count = {"tests": len(cases), "failures": tags["failure"], "errors": tags["error"], "skipped": tags["skipped"]}
+    attributes = {**{name: str(number) for name, number in count.items()}, "time": "0"}
+    suites = ET.Element("testsuites", {"name": "permed-measures", **attributes})
+    suite = ET.SubElement(suites, "testsuite", {"name": _xml(f"gate {run}"), **attributes})
+    for name, tag, said, record in cases:
+        case = ET.SubElement(suite, "testcase", {"classname": "permed-measures.gate", "name": _xml(name), "time": "0"})
+        if tag != "error":
+            properties = ET.SubElement(case, "properties")
+            for key in (key for key in _PROPERTIES if record[key] is not None):
+                ET.SubElement(properties, "property", {"name": key, "value": str(record[key])})
+        told = {} if tag == "system-out" else {"message": _xml(said)}
+        told |= {"type": record["verdict"]} if tag in ("failure", "error") else {}
+        ET.SubElement(case, tag, told).text = None if tag == "skipped" else _xml(said)
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+
+def _xml(text: str) -> str:
+    """Replace the characters that XML cannot hold."""
+    return _NOT_XML.sub("\ufffd", text)

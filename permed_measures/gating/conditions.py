@@ -51,16 +51,13 @@ def parse_condition(text: str) -> Condition:
     Condition(name="nDCG(dcg='exp-log2')@10", operator='>=', bound=0.85)
     """
     known = "|".join(map(re.escape, OPERATORS))
-    found = re.fullmatch(rf"\s*(\S|\S.*?\S)\s*({known})\s*([-+]?[\d.][^\s_]*)\s*", text, re.DOTALL)
-    try:
-        if found is None:
-            raise ValueError(text)  # noqa: TRY301  (one message for all that is wrong)
-        bound = float(found[3])
-    except ValueError:
+    number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+    found = re.fullmatch(rf"\s*(\S|\S.*?\S)\s*({known})\s*({number})\s*", text, re.DOTALL)
+    if found is None:
         raise ParamError(
             f"{text!r} is not a condition; write measure, one of {' '.join(OPERATORS)}, number, such as 'nDCG@10>=0.85'"
-        ) from None
-    return Condition(found[1], found[2], bound)
+        )
+    return Condition(found[1], found[2], float(found[3]))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """What a gate is given: qrels, runs and a baseline, each evaluated once, in memory or where it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -130,7 +128,7 @@ class Input:
         old = [values(run, "baseline: ") for run in others]
         return replace(found, baseline=Baseline(mean_evaluation(old), Rankings(others, self.order), runs=old))
 
-    def in_engine(self, asked: Asked, *groups: Groups | None) -> tuple[Input, list[Any]]:
+    def in_engine(self, asked: Asked, *groups: Groups | None) -> "tuple[Input, list[Any]]":
         """Return the same with the tables of an engine evaluated in one pass; and groups, columns of the qrels read."""
         from permed_measures.tables.rankings import evaluate_runs  # noqa: PLC0415  (Narwhals, for those who have tables)
 

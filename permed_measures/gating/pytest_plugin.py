@@ -3,8 +3,6 @@
 pytest loads it whenever it starts, so nothing heavy is imported before a gate is used.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -26,6 +24,7 @@ _MARKER = (
     "options of permed_measures.gate; by_query makes a test, with a query_id, of every query of the qrels"
 )
 _COLUMNS = ("verdict", "what", "value", "baseline", "drop", "p_adjusted", "n", "why")
+_FORMATS = {".md": "markdown", ".html": "html", ".csv": "csv", ".tex": "latex", ".txt": "text"}
 
 
 class RankingGateWarning(UserWarning):
@@ -58,7 +57,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def ranking_gate(request: pytest.FixtureRequest) -> RankingGate:
+def ranking_gate(request: pytest.FixtureRequest) -> "RankingGate":
     """Check a run: ``ranking_gate(qrels, run, "nDCG@10 >= 0.8", baseline=…, max_drop=0.02)``, or a gate.toml."""
     return RankingGate(request.node)
 
@@ -80,8 +79,7 @@ class RankingGate:
         result = self._checked(known, [*self._conditions, *conditions])
         self._node.stash.setdefault(_GATES, []).append({"test": self._node.nodeid, **result.to_dict()})
         for check in result.checks:
-            name = check.condition.name + f" {check.kind}" * (check.drop is not None)
-            name += "" if check.segment is None else f" [{check.segment}]"
+            name = check.condition.name + f" {check.kind}" * (check.drop is not None) + check.part
             self._node.user_properties.append((name, check.value if check.drop is None else check.drop))
         self._node.user_properties.append(("ranking_gate", result.verdict))
         if result.exit_code:
@@ -107,12 +105,9 @@ class RankingGate:
                 f"ranking_gate: {' and '.join(missing)} not given, neither here, nor in the marker, nor in a gate.toml"
             )
         if by_query:
-            settings["qrels"] = self._one_query(settings["qrels"])
+            query_id = self._node.callspec.params["query_id"]
+            settings["qrels"] = {query_id: as_qrels(settings["qrels"])[query_id]}
         return gate(**arguments(settings))
-
-    def _one_query(self, qrels: Any) -> Any:  # noqa: ANN401  (what gate() takes)
-        query_id = self._node.callspec.params["query_id"]
-        return {query_id: as_qrels(qrels)[query_id]}
 
 
 def _found(path: Any, node: Any) -> Any:  # noqa: ANN401  (a path, or what is no path)
@@ -147,9 +142,7 @@ class _Report:
     def pytest_sessionfinish(self) -> None:
         """Write the report."""
         gates = sorted(self._gates, key=lambda gate: gate["test"])
-        form = {".md": "markdown", ".html": "html", ".csv": "csv", ".tex": "latex", ".txt": "text"}.get(
-            self._path.suffix
-        )
+        form = _FORMATS.get(self._path.suffix)
         if form is None:
             text = as_json({"permed_measures": "gates", "schema": 1, "gates": gates}) + "\n"
         else:

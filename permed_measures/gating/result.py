@@ -167,21 +167,12 @@ class Gate(Result):
         found = [check for check in self.checks if check.kind.startswith(kind) and check.interval]
         shown = sorted(found, key=lambda check: check.verdict != "fails")[:_DRAWN]
         rows = [
-            Dot(
-                _short(check),
-                check.drop if changes else check.value,
-                check.interval,
-                check.condition.bound,
-                check.verdict,
-            )
+            Dot(check.condition.name + check.part, check.drop if changes else check.value, *drawn)
             for check in shown
+            for drawn in [(check.interval, check.condition.bound, check.verdict)]
         ]
         more = f"; {len(shown)} of {len(found)} are drawn" if len(shown) < len(found) else ""
         return [Figure(dots(rows, title, changes=changes), title, said + more)] if rows else []
-
-
-def _short(check: Check) -> str:
-    return check.condition.name if check.segment is None else f"{check.condition.name} [{check.segment}]"
 
 
 def _cell(value: float | None) -> Cell:

@@ -15,31 +15,19 @@ from permed_measures.profiles import PROFILES, read_toml
 from permed_measures.tables.datasets import is_parquet
 
 NAME = "gate.toml"
-_NUMBER, _TEXT = (int, float), str
+_NUMBER = (int, float)
+_TEXTS = (
+    *("qrels", "profile", "undecided", "segments", "cluster", "serving", "queries", "order", "human", "map"),
+    *("correction", "qrels_format", "run_format"),
+)
 KEYS: Mapping[str, Any] = {
-    "qrels": _TEXT,
-    "run": (str, list),
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(("hard_drop", "max_drop_since_anchor", "min_relevance"), _NUMBER),
+    **dict.fromkeys(("confident", "allow_skipped"), bool),
+    **dict.fromkeys(("run", "baseline"), (str, list)),
     "conditions": list,
-    "profile": _TEXT,
-    "baseline": (str, list),
-    "max_drop": (int, float, dict),
-    "hard_drop": _NUMBER,
-    "max_drop_since_anchor": _NUMBER,
-    "undecided": _TEXT,
-    "confident": bool,
-    "segments": _TEXT,
-    "cluster": _TEXT,
-    "serving": _TEXT,
-    "allow_skipped": bool,
-    "min_relevance": _NUMBER,
-    "queries": _TEXT,
-    "order": _TEXT,
-    "human": _TEXT,
-    "map": _TEXT,
-    "correction": _TEXT,
+    "max_drop": (*_NUMBER, dict),
     "alpha": float,
-    "qrels_format": _TEXT,
-    "run_format": _TEXT,
 }
 _PATHS = ("qrels", "run", "baseline", "serving", "profile", "segments", "cluster", "human")
 
@@ -60,21 +48,20 @@ def load(path: str | Path) -> dict[str, Any]:
         inside = value.values() if isinstance(value, dict) else ()
         texts = isinstance(value, list) and not all(isinstance(one, str) for one in value)
         if wrong or texts or not all(type(one) in _NUMBER for one in inside):
-            raise InputError(f"{key} = {value!r} is not allowed; {_ALLOWED.get(key, _said(KEYS[key]))}", path=path)
+            raise InputError(
+                f"{key} = {value!r} is not allowed; {_ALLOWED.get(key, _SAID.get(KEYS[key], 'give a number'))}",
+                path=path,
+            )
     folder = Path(path).parent
     return {key: _from(folder, key, value) for key, value in table.items()}
 
 
+_SAID = {str: "give a text", bool: "give true or false"}
 _ALLOWED = {
     "conditions": "give a list of texts, such as ['nDCG@10 >= 0.85']",
-    "run": "give a path, or a list of paths: the runs of one system",
-    "baseline": "give a path, or a list of paths: the runs of one system",
+    **dict.fromkeys(("run", "baseline"), "give a path, or a list of paths: the runs of one system"),
     "max_drop": "give a number, or a table [max_drop] with a number for each measure, such as 'nDCG@10' = 0.02",
 }
-
-
-def _said(kind: Any) -> str:  # noqa: ANN401  (a type, or several)
-    return {_TEXT: "give a text", bool: "give true or false"}.get(kind, "give a number")
 
 
 def _from(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  (checked before)
@@ -117,18 +104,13 @@ def max_drops(given: tuple[str, ...]) -> float | dict[str, float] | None:
     return found.get("", found)
 
 
-def _qrels(path: Any, form: str | None) -> Any:  # noqa: ANN401  (what gate() takes)
-    return path if form is None else read_qrels(path, form)
-
-
-def _run(path: Any, form: str | None) -> Any:  # noqa: ANN401  (what gate() takes)
-    return path if form is None else read_run(path, form)
+_Reader = Callable[[Any, str | None], Any]
 
 
 def arguments(
     settings: Mapping[str, Any],
-    qrels_in: Callable[[Any, str | None], Any] = _qrels,
-    run_in: Callable[[Any, str | None], Any] = _run,
+    qrels_in: _Reader = lambda path, form: path if form is None else read_qrels(path, form),
+    run_in: _Reader = lambda path, form: path if form is None else read_run(path, form),
 ) -> dict[str, Any]:
     """Return the arguments of gate(): files are read that it does not read itself."""
     known = dict(settings)

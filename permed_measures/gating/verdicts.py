@@ -8,7 +8,8 @@ from typing import Any
 from ir_measures import Measure
 
 from permed_measures import inference
-from permed_measures.comparison import CORRECTIONS, Correction, run_name
+from permed_measures.comparison import run_name
+from permed_measures.comparison.changes import CORRECTIONS, Correction
 from permed_measures.comparison.systems import is_repeated
 from permed_measures.errors import InputError, ParamError, check_choice
 from permed_measures.evaluate import aggregate, is_mean

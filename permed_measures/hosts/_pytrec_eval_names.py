@@ -1,7 +1,5 @@
 """The names of measures that pytrec_eval's class is given: its own, in the form that it reads safely, and ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 
@@ -14,8 +12,7 @@ from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.evaluate import distinct
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 
-_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-"""Those of trec_eval for a measure named without one: m_map_cut.c."""
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # those of trec_eval for a measure named without one: m_map_cut.c
 
 _CUT = {"P", "recall", "ndcg_cut", "map_cut", "relative_P", "success"}
 _RECALL_LEVELS = {"iprec_at_recall", "11pt_avg"}
@@ -41,8 +38,7 @@ def read(names: Iterable[str | Measure], level: float) -> tuple[set[str], dict[s
         if isinstance(name, Measure):
             ours.append((str(name), checked(name)))
         elif not isinstance(name, str):
-            msg = f"a measure is given by name or as a measure, not as {type(name).__name__}"
-            raise ParamError(msg)
+            raise ParamError(f"a measure is given by name or as a measure, not as {type(name).__name__}")
         elif name in supported_nicknames:
             theirs |= _members(name)
         elif name in _THEIRS:
@@ -87,11 +83,9 @@ def _with_parameters(name: str) -> set[str] | None:
     else:
         cut = f"{stem}_cut"
         advice = f"; write {cut}_{written[2]}" if cut in _THEIRS else ""
-        msg = f"{name!r}: {stem} takes no parameter{advice}"
-        raise ParamError(msg)
+        raise ParamError(f"{name!r}: {stem} takes no parameter{advice}")
     if not all(re.fullmatch(pattern, parameter) for parameter in parameters):
-        msg = f"{name!r}: {allowed}, as in {stem}.{'5,10' if stem in _CUT else '0.5'}"
-        raise ParamError(msg)
+        raise ParamError(f"{name!r}: {allowed}, as in {stem}.{'5,10' if stem in _CUT else '0.5'}")
     return {f"{stem}.{_shortest(parameter)}" for parameter in parameters}
 
 
@@ -114,8 +108,7 @@ def _ours(name: str) -> list[tuple[str, Measure]]:
         return [(str(measure), measure) for measure in parse_all(name)]
     word = re.match(r"\w*", name)
     near = did_you_mean(word[0] if word else name, {*supported_measures, *supported_nicknames})
-    msg = f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}"
-    raise ParamError(msg)
+    raise ParamError(f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}")
 
 
 def over_columns(names: Collection[str]) -> dict[str, Measure]:

@@ -1,7 +1,5 @@
 """ir_measures: our measures by name, a provider that computes them, and a parser where its own cannot work."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -140,11 +138,10 @@ def _providers() -> list[Provider]:
     providers = getattr(pipeline, "providers", None)
     if isinstance(providers, list) and isinstance(measure_registry, dict):
         return providers
-    msg = (
+    raise HostError(
         f"ir_measures {getattr(ir_measures, '__version__', '?')} has no list DefaultPipeline.providers; "
         f"we know versions {KNOWN_VERSIONS}: pip install 'ir-measures>={KNOWN_VERSIONS}'"
     )
-    raise HostError(msg)
 
 
 def _named() -> dict[str, Measure]:

@@ -4,8 +4,6 @@
 others (BEIR, MTEB) :func:`install` makes it.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -294,5 +292,4 @@ def _check_text(ids: Iterable[str], query_id: str | None = None) -> None:
             return
     wrong = next(text for text in ids if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text))
     what = "the query id" if query_id is None else f"query {query_id!r}: the document id"
-    msg = f"{what} {wrong!r} is not text that pytrec_eval can take: no NUL, no half of a surrogate pair"
-    raise InputError(msg)
+    raise InputError(f"{what} {wrong!r} is not text that pytrec_eval can take: no NUL, no half of a surrogate pair")

@@ -5,8 +5,6 @@ adds our labels to its three tables of labels; :func:`uninstall` undoes exactly 
 is ranx's: 64-bit scores, ties as its unstable sort leaves them. :func:`ranx_run` makes a ranx run without ties.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import sys
@@ -115,17 +113,15 @@ def ranx_qrels(qrels: Any, *, name: str | None = None) -> Any:  # noqa: ANN401  
     ranx = require("ranx", extra="ranx")
     judged = as_qrels(qrels)
     if not any(judged.values()):
-        msg = "the qrels hold no judgement; ranx needs one"
-        raise InputError(msg)
+        raise InputError("the qrels hold no judgement; ranx needs one")
     for query_id, grades in judged.items():
         for doc_id, grade in grades.items():
             if not isinstance(grade, int) or abs(grade) > _EXACT_FLOAT64:
-                msg = (
+                raise InputError(
                     f"query {query_id!r}, document {doc_id!r}: grade {grade!r} is not a whole number that ranx can "
                     "keep; evaluate with permed_measures.evaluate(), which takes any grade, or give whole grades (7.5 "
                     "of 10 as 75 of 100, with GWAP(max_rel=100))"
                 )
-                raise InputError(msg)
     return ranx.Qrels({query_id: dict(grades) for query_id, grades in judged.items()}, name=name)
 
 
@@ -140,8 +136,7 @@ def ranx_run(run: Any, *, name: str | None = None) -> Any:  # noqa: ANN401  (any
     ranx = require("ranx", extra="ranx")
     scored = {query_id: _untied(query_id, returned) for query_id, returned in as_run(run).items()}
     if not scored:
-        msg = "the run holds no query"
-        raise InputError(msg)
+        raise InputError("the run holds no query")
     if any(scored.values()):
         return ranx.Run(scored, name=name)
     made = ranx.Run(name=name)  # ranx.Run({"q": {}}) raises; queries that return nothing are added one by one
@@ -177,13 +172,11 @@ def _bindable(name: str, measure: Measure | str, named: Mapping[str, Measure]) -
     if not reason:
         bound = parse(measure)
         if Plan([bound]).by_ir_measures:
-            msg = (
+            raise ParamError(
                 f"install_ranx({name}={bound}): it is computed by ir_measures, which needs document ids; ranx has none"
             )
-            raise ParamError(msg)
         return bound
-    msg = f"install_ranx: the name {name!r} cannot be used in ranx: {reason}"
-    raise ParamError(msg)
+    raise ParamError(f"install_ranx: the name {name!r} cannot be used in ranx: {reason}")
 
 
 def _patch() -> _Patch | None:
@@ -239,8 +232,7 @@ def _refuse_known(original: Callable[[str], Any], names: Mapping[str, Any] | Seq
         except ValueError:
             if not any(name in table for table in tables):
                 continue
-        msg = f"ranx already has a measure {name!r}; nothing was patched: choose another name"
-        raise HostError(msg)
+        raise HostError(f"ranx already has a measure {name!r}; nothing was patched: choose another name")
 
 
 def _switch(original: Callable[[str], Any], measures: Mapping[str, Measure]) -> Callable[[str], Any]:
@@ -256,11 +248,10 @@ def _switch(original: Callable[[str], Any], measures: Mapping[str, Measure]) -> 
     return metric_switch
 
 
-def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Values:  # noqa: ANN401
+def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> "Values":  # noqa: ANN401
     """Compute a measure the way ranx asks for it: typed lists of (hash of the document id, grade or score) rows."""
     if len(qrels) != len(run):
-        msg = f"the qrels hold {len(qrels)} queries, the run {len(run)}; ranx pairs them by position"
-        raise InputError(msg)
+        raise InputError(f"the qrels hold {len(qrels)} queries, the run {len(run)}; ranx pairs them by position")
     if rel_lvl < 1:
         msg = f"a relevance level of {rel_lvl} is not allowed; give -l1 or more: an unjudged document has grade 0"
         raise ParamError(msg)
@@ -269,8 +260,7 @@ def _values(measure: Measure, qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1
     filtered = rel_lvl > 1 and "rel" not in measure.SUPPORTED_PARAMS
     if rel_lvl > 1 and not filtered:
         if measure.params.get("rel", rel_lvl) != rel_lvl:
-            msg = f"the name is bound to {written(measure)}, which has its own rel; leave out -l{rel_lvl}"
-            raise ParamError(msg)
+            raise ParamError(f"the name is bound to {written(measure)}, which has its own rel; leave out -l{rel_lvl}")
         measure = measure(rel=rel_lvl)  # ranx passes 1 both for no level and for -l1: the measure's own rel stays
     plan = Plan([checked(measure)])
     rankings = _rankings(qrels, run, plan.depth, rel_lvl if filtered else None)

@@ -3,8 +3,6 @@
 Plain Python, sums exactly rounded: the order of queries changes nothing, and an interval needs neither numpy nor scipy.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,17 +21,13 @@ if TYPE_CHECKING:
 
 Interval = tuple[float, float]
 
-SAME = 1e-9
-"""Two values that differ by less are a tie: the same sum taken in another order differs in its last digits."""
-EXACT_UNITS = 20
-"""Up to this many units the exact sign-flip test decides, above it the t."""
-FEWEST_CLUSTERS = 6
-"""With fewer clusters no test can show anything at 5%: the smallest p is 2^(1 - G)."""
+SAME = 1e-9  # two values that differ by less are a tie: the same sum taken in another order differs in its last digits
+EXACT_UNITS = 20  # up to this many units the exact sign-flip test decides, above it the t
+FEWEST_CLUSTERS = 6  # with fewer clusters no test can show anything at 5%: the smallest p is 2^(1 - G)
 FEWEST_DETECTABLE, POWER = 15, 0.8
 _FEW_DIFFERENCES, _HOLDS_K = 10, 2
 _NORMAL = NormalDist()
-_CELLS = 2_000_000
-"""Drawn sign flips go through about this many cells at a time: 16 MB."""
+_CELLS = 2_000_000  # drawn sign flips go through about this many cells at a time: 16 MB
 _MOST_DRAWS, _FEWEST_DRAWS, _MOST_SIGNS = 99_999, 9_999, 2 * 10**8
 
 
@@ -46,7 +40,7 @@ class Span:
     closed: bool = True
 
     @property
-    def of_differences(self) -> Span:
+    def of_differences(self) -> "Span":
         """The range of the differences of two such values."""
         return Span(self.low - self.high, self.high - self.low, self.closed)
 
@@ -60,10 +54,8 @@ class Units:
     """The independent units of one column of values or differences: their sums, and their sizes in queries."""
 
     sums: Sequence[float]
-    sizes: Sequence[int] | None = None
-    """None: every unit is one query."""
-    whole: bool = False
-    """Whether every value is a whole number: 0/1 values, or their differences."""
+    sizes: Sequence[int] | None = None  # None: every unit is one query
+    whole: bool = False  # whether every value is a whole number: 0/1 values, or their differences
 
     def __len__(self) -> int:
         return len(self.sums)
@@ -108,8 +100,7 @@ class Estimate:
     mean: float
     variance: float
     freedom: float
-    span: Span | None = None
-    """What bounds are clipped to."""
+    span: Span | None = None  # what bounds are clipped to
 
     @property
     def error(self) -> float:
@@ -258,7 +249,7 @@ def sign_flip_p(differences: Units) -> float | None:
     return min(1.0, far / (len(first) * len(second)))
 
 
-def drawn_sign_flip_p(columns: Floats, seed: int) -> list[float]:
+def drawn_sign_flip_p(columns: "Floats", seed: int) -> list[float]:
     """Return the two-sided p-value of each column of units when their signs are drawn, the same for all columns.
 
     99,999 draws (9,999 at least, where there are very many units), the observed signs counting as one of them (Phipson
@@ -280,7 +271,7 @@ def draws(num: int) -> int:
     return min(_MOST_DRAWS, max(_FEWEST_DRAWS, _MOST_SIGNS // max(1, num)))
 
 
-def sign_draws(num: int, times: int, seed: int) -> Iterable[Floats]:
+def sign_draws(num: int, times: int, seed: int) -> "Iterable[Floats]":
     """Yield drawn signs, a row of 1 (kept) and 0 (turned) per draw, some rows at a time."""
     import numpy as np  # noqa: PLC0415  (as above)
 
@@ -360,14 +351,11 @@ class Drop:
     """How far the mean of a run is below a baseline's, against the drop that is allowed."""
 
     drop: float
-    upper: float | None
-    """One-sided 95% bound with k = 2: below the allowed drop, it holds."""
-    lower: float | None
-    """One-sided 95% bound by the shown interval's rule."""
+    upper: float | None  # one-sided 95% bound with k = 2: below the allowed drop, it holds
+    lower: float | None  # one-sided 95% bound by the shown interval's rule
     p: float | None
     """Of "the drop is at most the allowed one", by the shown interval's rule; to be corrected over checks."""
-    smallest_margin: float | None
-    """The smallest margin that these queries can decide: (t.95 + t.80)·√V at k = 2."""
+    smallest_margin: float | None  # the smallest margin that these queries can decide: (t.95 + t.80)·√V at k = 2
 
     def verdict(self, allowed: float, p_adjusted: float | None, alpha: float = 0.05) -> str:
         """Return holds, fails or undecided, given the p-value corrected over all checks."""

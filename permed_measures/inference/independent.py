@@ -5,8 +5,6 @@ the Poisson score, a mean the t interval. The interval of a difference is made o
 https://doi.org/10.1002/sim.3095). ``benchmarks/serving.py`` simulates how often each covers the truth.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 RESAMPLES = 10_000
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-_WINDOW = 10
-"""Standard deviations around its mean beyond which a binomial count is never."""
+_WINDOW = 10  # standard deviations around its mean beyond which a binomial count is never
 
 
 class Estimated(NamedTuple):
@@ -31,7 +28,7 @@ class Estimated(NamedTuple):
     low: float
     high: float
 
-    def minus(self, other: Estimated) -> Estimated:
+    def minus(self, other: "Estimated") -> "Estimated":
         """Return the difference of two independent figures.
 
         >>> Estimated(5.0, 2.0, 8.0).minus(Estimated(1.0, -3.0, 5.0))   # 4 ± √(3² + 4²)
@@ -117,7 +114,7 @@ def of_mean(values: Sequence[float], factor: float = 1.0) -> Estimated | None:
 
 
 def percentile_interval(
-    samples: Floats, percent: float, *, seed: int = 0, resamples: int = RESAMPLES, level: float = LEVEL
+    samples: "Floats", percent: float, *, seed: int = 0, resamples: int = RESAMPLES, level: float = LEVEL
 ) -> tuple[float, float] | None:
     """Return the bootstrap interval of a percentile; None for fewer than two samples.
 

@@ -1,7 +1,5 @@
 """How far judges agree on the documents that both judged, and on which system is better."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -257,7 +255,7 @@ def _coefficients(
     return {key: Coefficient(value, *bounds[key]) for key, value in counts.coefficients().items()}
 
 
-def _counts(found: Sequence[GradedTwice], unit_of: Mapping[str, str]) -> Counts:
+def _counts(found: Sequence[GradedTwice], unit_of: Mapping[str, str]) -> "Counts":
     from permed_measures.judges.coefficients import Counts  # noqa: PLC0415  (numpy is loaded with it)
 
     return Counts([unit_of[d.query_id] for d in found], [d.people for d in found], [d.judge for d in found])

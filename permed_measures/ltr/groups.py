@@ -10,22 +10,20 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.numbers import canonical
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
-    Weights: TypeAlias = ArrayLike | Mapping[str, float] | None
-    Scores: TypeAlias = ArrayLike | Callable[[Floats], Any] | None
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Weights: TypeAlias = ArrayLike | Mapping[str, float] | None
+Scores: TypeAlias = ArrayLike | Callable[[Floats], Any] | None
 
 _FITTED_ON = ("feature_names_in_", "feature_name_", "feature_names_", "feature_name")
 """Where models keep the names of their features: scikit-learn, XGBoost; LightGBM; CatBoost; LightGBM's Booster."""
@@ -76,18 +74,14 @@ class Samples:
         return len(self.candidates)
 
     @cached_property
-    def _blocks(self) -> tuple[Ints, Ints]:
-        return blocks(self.codes)
-
-    @property
     def rows(self) -> Ints:
         """The samples' places, group by group; within a group in the given order."""
-        return self._blocks[0]
+        return blocks(self.codes)[0]
 
-    @property
+    @cached_property
     def offsets(self) -> Ints:
         """Where each group begins in :attr:`rows`, and the end."""
-        return self._blocks[1]
+        return blocks(self.codes)[1]
 
     def scored(self, weights: Weights = None, *, scores: Scores = None, model: Any = None) -> Floats:  # noqa: ANN401  (whatever has predict)
         """Return one score per sample: ``w · features``, ``scores``, ``model.predict(features)``, or the field.
@@ -151,12 +145,9 @@ class Samples:
             raise InputError(f"scores are numbers, one per sample; found {type(scores).__name__}") from None
         if column.shape != (len(self),):
             raise InputError(f"{len(self)} samples need {len(self)} scores; found an array of shape {column.shape}")
-        wrong = np.isnan(column)
-        if wrong.any():
-            row = int(wrong.argmax())
-            group = self.groups[self.codes[row]].query_id
-            msg = f"group {group!r}, candidate {self.candidates[row]!r}: the score is NaN; a ranking needs a number"
-            raise InputError(msg)
+        for row in np.flatnonzero(np.isnan(column)):
+            found = f"group {self.groups[self.codes[row]].query_id!r}, candidate {self.candidates[row]!r}"
+            raise InputError(f"{found}: the score is NaN; a ranking needs a number")
         return column
 
     def qrels(self) -> dict[str, dict[str, float]]:
@@ -240,9 +231,8 @@ def unlike(names: Iterable[str], wanted: Iterable[str]) -> str:
     >>> unlike(["a", "c"], ["a", "b"])
     "missing 'b'; unexpected 'c'"
     """
-    found, known = list(names), list(wanted)
-    missing, unexpected = [name for name in known if name not in found], [name for name in found if name not in known]
-    parts = {"missing": missing, "unexpected": unexpected}
+    found, known = dict.fromkeys(names), dict.fromkeys(wanted)
+    parts = {"missing": [n for n in known if n not in found], "unexpected": [n for n in found if n not in known]}
     return "; ".join(f"{word} {_listed(those)}" for word, those in parts.items() if those)
 
 

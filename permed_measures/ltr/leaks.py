@@ -13,20 +13,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from permed_measures.errors import ParamError
-from permed_measures.ltr.groups import Samples, in_order
+from permed_measures.ltr.groups import Bools, Floats, Ints, Samples, in_order
 from permed_measures.ltr.records import as_samples
 from permed_measures.render.words import counted
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
 
 _SIGNS = 3
 """What is tested of each feature: groups ranked perfectly, the AUC, the commonest value."""
@@ -113,7 +107,8 @@ separates right from wrong in all groups; 100.0% of the right candidates have th
     >>> print(str(look).partition(": alone")[0])
     f0: 3 groups cannot tell whether it knows the label (chance explains up to 75%)
     """
-    for name, share in (("perfect", perfect), ("auc", auc), ("value", value)):
+    shares = {"perfect": perfect, "auc": auc, "value": value}
+    for name, share in shares.items():
         if not 0.5 < share <= 1:  # noqa: PLR2004  (half is chance)
             raise ParamError(f"leak_check: {name}={share!r} is not allowed; give a share > 0.5 and <= 1")
     if not 0 < level < 1:
@@ -121,7 +116,7 @@ separates right from wrong in all groups; 100.0% of the right candidates have th
     taken = as_samples(samples)
     features = taken.needed_features("a check for leaks")
     groups = _MixedGroups(taken, min_relevance)
-    levels = {"perfect": perfect, "auc": auc, "value": value, "level": level, "features": len(taken.feature_names)}
+    levels = shares | {"level": level, "features": len(taken.feature_names)}
     return [
         _checked(FeatureLook(name), features[groups.rows, place], groups, levels) if len(groups) else FeatureLook(name)
         for place, name in enumerate(taken.feature_names)
@@ -146,9 +141,9 @@ class _MixedGroups:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def counts(self, which: Bools) -> NDArray[np.int64]:
+    def counts(self, which: Bools) -> Ints:
         """Count in each group."""
-        found: NDArray[np.int64] = np.add.reduceat(which.astype(np.int64), self.starts)
+        found: Ints = np.add.reduceat(which.astype(np.int64), self.starts)
         return found
 
     @cached_property
@@ -156,7 +151,7 @@ class _MixedGroups:
         kinds = Counter(zip(self.sizes.tolist(), self.rights.tolist(), strict=True))
         return math.fsum(count / math.comb(*kind) for kind, count in kinds.items()) / len(self)
 
-    def nested_by_chance(self, holders: NDArray[np.int64]) -> float:
+    def nested_by_chance(self, holders: Ints) -> float:
         """Return the mean probability that right candidates and holders of a value are one within the other."""
         kinds = Counter(zip(self.sizes.tolist(), self.rights.tolist(), holders.tolist(), strict=True))
         shares = [
@@ -168,11 +163,9 @@ class _MixedGroups:
 
 
 def _checked(look: FeatureLook, column: Floats, groups: _MixedGroups, levels: dict[str, float]) -> FeatureLook:
-    right, inf = groups.right, float("inf")
-    low_right = np.minimum.reduceat(np.where(right, column, inf), groups.starts)
-    high_right = np.maximum.reduceat(np.where(right, column, -inf), groups.starts)
-    low_wrong = np.minimum.reduceat(np.where(right, inf, column), groups.starts)
-    high_wrong = np.maximum.reduceat(np.where(right, -inf, column), groups.starts)
+    right, kinds = groups.right, (groups.right, ~groups.right)
+    low_right, low_wrong = (np.minimum.reduceat(np.where(kind, column, math.inf), groups.starts) for kind in kinds)
+    high_right, high_wrong = (np.maximum.reduceat(np.where(kind, column, -math.inf), groups.starts) for kind in kinds)
     above, below = float((low_right > high_wrong).mean()), float((high_right < low_wrong).mean())
     values, counts = np.unique(column[right], return_counts=True)
     common = float(values[counts.argmax()])

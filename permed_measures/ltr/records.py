@@ -1,24 +1,19 @@
 """Samples from whatever holds them: ids, labels, features and scores, checked column by column."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from permed_measures.errors import InputError, ParamError
 from permed_measures.files.json_text import as_id, first_repeated, loads
-from permed_measures.ltr.groups import Group, Samples, as_codes, joined, unlike
+from permed_measures.ltr.groups import Floats, Group, Ints, Samples, as_codes, joined, unlike
 from permed_measures.ltr.tables import NUMBERS, Table, as_number, read_table, short, table_of
 from permed_measures.render.words import counted
-
-if TYPE_CHECKING:
-    from permed_measures.ltr.groups import Floats, Ints
 
 GROUP = ("trace_id", "node_id")
 _CANDIDATE = ("tool", "candidate_id")
@@ -84,7 +79,7 @@ def _samples(
     return Samples(groups, codes, candidates, labels, matrix, names, scores, notes)
 
 
-def _groups(table: Table, keys: dict[str, list[str | int]], codes: Ints) -> tuple[list[Group], list[str]]:
+def _groups(table: Table, keys: dict[str, list[str | int]], codes: "Ints") -> tuple[list[Group], list[str]]:
     queries = table.column("query")
     shown = []
     for name, key in zip(GROUP, [*keys.values(), None, None], strict=False):
@@ -140,7 +135,7 @@ def _candidates(table: Table, name: str | None) -> list[str]:
     return list(map(str, _ids(table, name)))
 
 
-def _features(table: Table, names: Sequence[str] | None) -> tuple[Floats | None, tuple[str, ...]]:
+def _features(table: Table, names: Sequence[str] | None) -> "tuple[Floats | None, tuple[str, ...]]":
     """Return the features of every sample, one row each, and their names; None where there are none.
 
     They are in the fields ``names``, else in one field ``features`` (a list, an object, or JSON text of either), else
@@ -166,7 +161,7 @@ def _features(table: Table, names: Sequence[str] | None) -> tuple[Floats | None,
     return matrix, tuple(names)
 
 
-def _from_lists(table: Table, column: list[Any]) -> tuple[Floats, tuple[str, ...]]:
+def _from_lists(table: Table, column: list[Any]) -> "tuple[Floats, tuple[str, ...]]":
     names = None
     if set(map(type, column)) != {list}:
         column = [table.checked(row, loads, v) if isinstance(v, str) else v for row, v in enumerate(column)]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from ir_measures import Measure
@@ -20,7 +20,7 @@ from ir_measures import Measure
 from permed_measures import Evaluation, InputError, evaluate
 from permed_measures.files.output import write_whole
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
-from permed_measures.ltr.groups import Group, Samples, as_codes, joined, parted
+from permed_measures.ltr.groups import Bools, Floats, Group, Samples, Scores, Weights, as_codes, joined, parted
 from permed_measures.ltr.records import GROUP, as_samples, read_samples
 from permed_measures.measures import parse_all
 from permed_measures.profiles import PROFILES, Entry, Profile
@@ -29,24 +29,8 @@ from permed_measures.render.document import Block, Cell, Document, Lines, Sectio
 from permed_measures.render.result import Result
 from permed_measures.render.words import counted
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from permed_measures.ltr.groups import Bools, Floats, Scores, Weights
-
-__all__ = [
-    "Group",
-    "Samples",
-    "SamplesEvaluation",
-    "as_codes",
-    "as_samples",
-    "evaluate_samples",
-    "joined",
-    "parted",
-    "read_samples",
-    "reading",
-    "samples_of",
-]
+__all__ = ["Group", "Samples", "SamplesEvaluation", "as_codes", "as_samples", "evaluate_samples", "joined", "parted"]
+__all__ += ["read_samples", "reading", "samples_of"]
 
 LEVELS = {"usable": 0.5, "good": 0.7, "excellent": 0.9}
 """The document's levels of Top-1 accuracy, each to be exceeded."""
@@ -88,9 +72,8 @@ def _from_query_id(query_id: str) -> Group:
         parts = parted(query_id)
     except UnicodeDecodeError:  # not an id that joined() made
         parts = []
-    if len(parts) == len(GROUP):
-        return Group(query_id, parts[0], parts[1], None)
-    return Group(query_id, parts[0] if len(parts) == 1 else query_id, None, None)
+    trace_id, node_id = parts if len(parts) == len(GROUP) else (parts[0] if len(parts) == 1 else query_id, None)
+    return Group(query_id, trace_id, node_id, None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +138,11 @@ class SamplesEvaluation(Result):
 
     def write_details(self, path: str | PathLike[str]) -> None:
         """Write the detail records as JSON Lines."""
-        lines = [json.dumps(_json_safe(record), ensure_ascii=False) + "\n" for record in self.details]
+        lines = []
+        for record in self.details:
+            # JSON has no infinity: written as text, as in many a log
+            scores = [score if abs(score) < float("inf") else str(score) for score in record["top3_scores"]]
+            lines.append(json.dumps({**record, "top3_scores": scores}, ensure_ascii=False) + "\n")
         write_whole(fspath(path), "".join(lines))
 
     def reading(self) -> list[str]:
@@ -187,21 +174,14 @@ class SamplesEvaluation(Result):
         return Document("", "", [Section("", [block]) for block in blocks])
 
 
-def _json_safe(record: dict[str, Any]) -> dict[str, Any]:
-    # JSON has no infinity: written as text, as in many a log
-    scores = [score if abs(score) < float("inf") else str(score) for score in record["top3_scores"]]
-    return {**record, "top3_scores": scores}
-
-
 def _lowest_right(found: Evaluation) -> float:
     return 1 if found.min_relevance is None else found.min_relevance
 
 
 def _detail(group: Group, labels: Mapping[str, float], scores: Mapping[str, float], rel: float) -> dict[str, Any]:
     ranked = order(scores)
-    rank, true = next(
-        ((place, candidate) for place, candidate in enumerate(ranked, 1) if labels[candidate] >= rel), (None, None)
-    )
+    found = ((place, candidate) for place, candidate in enumerate(ranked, 1) if labels[candidate] >= rel)
+    rank, true = next(found, (None, None))
     return {
         "trace_id": group.trace_id,
         "node_id": group.node_id,
@@ -286,7 +266,7 @@ def evaluate_samples(  # noqa: PLR0913  (three ways to score, two options)
     return SamplesEvaluation(found, taken, column, named(rights == 0), several, alone, tied, by_ties, notes)
 
 
-def _ties(samples: Samples, scores: Floats, right: Bools) -> tuple[int, NDArray[np.bool_]]:
+def _ties(samples: Samples, scores: Floats, right: Bools) -> tuple[int, Bools]:
     """Count candidates that tie, and mark the groups where a right one ties with a wrong one."""
     codes = samples.codes[samples.rows]
     with np.errstate(over="ignore"):  # as rank() does

@@ -13,21 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from permed_measures import Param, evaluate
 from permed_measures.errors import InputError, ParamError, did_you_mean, require
-from permed_measures.ltr.groups import Group, Samples, as_codes, in_order
-from permed_measures.ltr.training import TrainingGroups, labels_of, loss_and_gradient, split
+from permed_measures.ltr.groups import Floats, Group, Ints, Samples, as_codes, in_order
+from permed_measures.ltr.training import Names, TrainingGroups, labels_of, loss_and_gradient, split
 from permed_measures.render.progress import progress
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from permed_measures.ltr.groups import Floats, Ints
-    from permed_measures.ltr.training import Names
 
 __all__ = ["SOLVERS", "TARGETS", "SoftmaxRanker", "loss_and_gradient"]
 

@@ -3,38 +3,24 @@
 A million records are checked a column at a time; the one record that is wrong is looked for only when there is one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
+from permed_measures.files import json_text
 from permed_measures.files.csv_table import csv_rows
-from permed_measures.files.json_text import (
-    STRICT,
-    JSONSyntaxError,
-    RepeatedKeyError,
-    first_repeated,
-    items,
-    json_lines,
-    line_at,
-    loads,
-    members,
-)
-from permed_measures.files.parquet import FILE, parquet_rows, quoted
 from permed_measures.files.parquet import fits as is_parquet
+from permed_measures.files.records import Records
 from permed_measures.files.source import Source
+from permed_measures.ltr.groups import Floats
 from permed_measures.numbers import real
-
-if TYPE_CHECKING:
-    from permed_measures.ltr.groups import Floats
 
 NUMBERS = {int, float}
 """Types that numpy takes as they are."""
@@ -76,7 +62,7 @@ class Table:
         except (ValueError, TypeError, OverflowError) as error:
             raise self.fault(row, str(error)) from None
 
-    def numbers(self, name: str, what: str = "", *, finite: bool = False) -> Floats:
+    def numbers(self, name: str, what: str = "", *, finite: bool = False) -> "Floats":
         """Return a column of numbers."""
         column = self.needed(name)
         if not set(map(type, column)) <= ({int} if finite else NUMBERS):
@@ -84,7 +70,7 @@ class Table:
             column = [self.checked(row, number, value) for row, value in enumerate(column)]
         return self.floats(column)
 
-    def floats(self, column: list[Any]) -> Floats:
+    def floats(self, column: list[Any]) -> "Floats":
         """Return numbers as floats."""
         try:
             return np.array(column, dtype=np.float64)
@@ -116,7 +102,8 @@ def read_table(path: str | PathLike[str], format: str | None = None) -> Table:  
     def fault(row: int, message: str) -> InputError:
         if form == "parquet":
             return source.error(f"row {row + 1}: {message}")
-        return source.error(message, _line_of_item(source, row) if form == "json" else found[row][0])
+        text = source.text() if form == "json" else ""
+        return source.error(message, json_text.line_at(text, _places(text)[row]) if text else found[row][0])
 
     return replace(_of_records([record for _, record in found], fault), path=source.path, is_text=form == "csv")
 
@@ -138,7 +125,7 @@ def _detect(source: Source) -> str:
 
 def _of_frame(frame: Any) -> Table:  # noqa: ANN401  (pandas' or polars')
     texts = list(map(str, frame.columns))
-    again = first_repeated(texts)
+    again = json_text.first_repeated(texts)
     if again is not None:
         raise InputError(f"the column {again!r} occurs twice in the frame; name every column once")
     names = dict(zip(texts, frame.columns, strict=True))
@@ -163,38 +150,35 @@ def _of_records(records: list[Any], fault: Callable[[int, str], InputError] = _i
 def _json_items(source: Source) -> Iterator[tuple[int, Any]]:
     text = source.text()
     try:
-        found = loads(text)
-    except JSONSyntaxError as error:
+        found = json_text.loads(text)
+    except json_text.JSONSyntaxError as error:
         raise source.error(str(error), error.line) from None
-    except RepeatedKeyError as error:
+    except json_text.RepeatedKeyError as error:
         wrong = next((place for place in _places(text) if _has_repeated(text, place)), 0)
-        raise source.error(str(error), line_at(text, wrong)) from None
+        raise source.error(str(error), json_text.line_at(text, wrong)) from None
     found = found.get("samples") if isinstance(found, dict) else found
     if not isinstance(found, list):
         raise source.error('a JSON file of samples is a list of objects, or {"samples": [object, …]}', 1)
     return enumerate(found)
 
 
-def _line_of_item(source: Source, row: int) -> int:
-    text = source.text()
-    return line_at(text, _places(text)[row])
-
-
 def _places(text: str) -> list[int]:
-    return list(items(text, next((value for key, _, value in members(text) if key == "samples"), 0)))
+    return list(
+        json_text.items(text, next((value for key, _, value in json_text.members(text) if key == "samples"), 0))
+    )
 
 
 def _has_repeated(text: str, place: int) -> bool:
     try:
-        STRICT.raw_decode(text, place)
-    except RepeatedKeyError:
+        json_text.STRICT.raw_decode(text, place)
+    except json_text.RepeatedKeyError:
         return True
     return False
 
 
 def _csv_records(source: Source) -> Iterator[tuple[int, Any]]:
     names, rows = csv_rows(source)
-    again = first_repeated(names)
+    again = json_text.first_repeated(names)
     if again is not None:
         raise source.error(f"the column {again!r} occurs twice in the header", 1)
     for line, row in rows:
@@ -204,18 +188,11 @@ def _csv_records(source: Source) -> Iterator[tuple[int, Any]]:
 def _parquet_records(source: Source) -> Iterator[tuple[int, Any]]:
     if not is_parquet(source.head()):
         raise source.error("not a parquet file")
-    names: list[str] = []
-
-    def wanted(connection: Any, path: str) -> list[str]:  # noqa: ANN401  (DuckDB's)
-        names.extend(row[0] for row in connection.execute(f"DESCRIBE FROM {FILE}", [path]).fetchall())
-        return list(map(quoted, names))
-
-    for row, values in parquet_rows(source, wanted):
-        yield row, dict(zip(names, values, strict=True))
+    return iter(Records(source, "parquet"))
 
 
 _STREAMS: dict[str, Callable[[Source], Iterator[tuple[int, Any]]]] = {
-    "jsonl": lambda source: json_lines(source, lambda record: record),
+    "jsonl": lambda source: json_text.json_lines(source, lambda record: record),
     "json": _json_items,
     "csv": _csv_records,
     "parquet": _parquet_records,

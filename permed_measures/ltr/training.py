@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from permed_measures.errors import InputError, ParamError
-from permed_measures.ltr.groups import blocks
+from permed_measures.ltr.groups import Floats, Ints, blocks
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from permed_measures.ltr.groups import Floats, Ints
-
-    Names = tuple[str, ...] | None
-
+Names = tuple[str, ...] | None
 _LOG_FLOOR = 1e-10
 """The document's log(p + 1e-10): of the loss it reports, not of its gradient."""
 

@@ -24,24 +24,8 @@ for _module in iter_modules(__path__):
 EXPORTED = {name: measure for name, measure in DEFINED.items() if measure.HOST_MEASURE is None}
 """What ``from permed_measures import …`` gives; ir_measures' own measures are imported from there."""
 
-__all__ = [
-    "DEFINED",
-    "EXPORTED",
-    "STANDARD",
-    "HostName",
-    "Param",
-    "RankingMeasure",
-    "checked",
-    "declared",
-    "define",
-    "host_names",
-    "known_names",
-    "own",
-    "parse",
-    "parse_all",
-    "parse_trec_name",
-    "trec_named",
-]
+__all__ = ["DEFINED", "EXPORTED", "STANDARD", "HostName", "Param", "RankingMeasure", "checked", "declared", "define"]
+__all__ += ["host_names", "known_names", "own", "parse", "parse_all", "parse_trec_name", "trec_named"]
 
 
 def own(measure: Measure) -> RankingMeasure | None:

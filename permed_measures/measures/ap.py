@@ -1,7 +1,5 @@
 """Average precision."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
@@ -20,7 +18,7 @@ class _AP(StandardMeasure):
     Source: Harman, Information Processing and Management 28(4), 1992; trec_eval 9.0.8, m_map.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.AP
+    NAME = "AP"
     RANX_NAME = "map"
     SPELLINGS = ("average_precision", "mean_average_precision")
     READS = Reading("map", {"weights": None, "denominator": "relevant"})

@@ -4,8 +4,6 @@ What a RankingTable is to an engine, :class:`ArrayTable` is to numpy. Both know 
 expression is written once; here it is computed as it is written.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -15,17 +13,17 @@ from math import inf, log, log2, nan
 from operator import contains
 from typing import TYPE_CHECKING, Any
 
+from permed_measures.errors import Lazy
 from permed_measures.numbers import as_float
 from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings, numpy_is_worth_it
 from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
     from permed_measures.measures.base import RankingMeasure
-
-    Floats = NDArray[np.float64]
+else:
+    np = Lazy("numpy")  # small runs do without
 
 _BATCH = 1 << 17
 """So many documents are ranked at once: their numbers stay near the processor."""
@@ -42,8 +40,6 @@ def fill(
     qrels: Mapping[str, Any], run: Mapping[str, Any], query_ids: list[str], bounds: Bounds, order: Order
 ) -> Rankings | None:
     """Rank all queries as :func:`~permed_measures.ranking.rank` does one; None in doubt, which that one settles."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     lists = list(map(run.get, query_ids, repeat(_NONE)))
     judged = list(map(qrels.get, query_ids, repeat(_NONE)))
     if not set(map(type, lists)) | set(map(type, judged)) <= {dict}:
@@ -60,8 +56,6 @@ def fill(
 
 
 def _gathered(views: Sequence[Ranking]) -> Columns:
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     num_ret = np.fromiter((view.num_ret for view in views), np.int64, len(views))
     num_hits = np.fromiter((len(view.ranked) for view in views), np.int64, len(views))
     num_judged = np.fromiter((len(view.judged) for view in views), np.int64, len(views))
@@ -81,8 +75,6 @@ def _gathered(views: Sequence[Ranking]) -> Columns:
 
 
 def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tuple[Counts, Columns] | None:
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     num_ret, num_judged = (np.fromiter(map(len, group), np.int64, len(group)) for group in (lists, judged))
     pairs = zip(lists, judged, strict=True)
     try:
@@ -132,8 +124,6 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
 
 def _singles(scores: list[Any]) -> Any:  # noqa: ANN401  (numpy's)
     """Return scores as 32-bit floats; None where one is NaN, or no number."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     kinds = set(map(type, scores))
     numbers = (int, float, np.integer, np.floating)
     if not all(issubclass(kind, numbers) and not issubclass(kind, np.timedelta64) for kind in kinds):
@@ -147,8 +137,6 @@ def _singles(scores: list[Any]) -> Any:  # noqa: ANN401  (numpy's)
 
 def _sorted(keys: Any, scores: Any, num_ret: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Sort keys; lists of one length by their scores, which is faster by far."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     if not (num_ret == num_ret[0]).all():
         return np.sort(keys)
     rows = np.sort(-scores.reshape(len(num_ret), -1), axis=1)
@@ -157,8 +145,6 @@ def _sorted(keys: Any, scores: Any, num_ret: Any) -> Any:  # noqa: ANN401  (nump
 
 def _keys(queries: Any, scores: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Return a whole number for each document, which ascends by query and within it by descending score."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     bits = (scores + np.float32(0.0)).view(np.uint32)  # -0.0 and 0.0 are one score
     descending = np.where(bits >> 31, bits, ~bits & np.uint32(0x7FFFFFFF))
     return queries.astype(np.uint64) << np.uint64(32) | descending
@@ -180,8 +166,6 @@ def _tied(
 
 def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Return the place of each row in the order of descending worth within its query."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     places, span = np.empty(len(worth)), float(np.ptp(worth)) + 1.0 if len(worth) else 1.0
     if span <= _FEW and bool((worth == np.floor(worth)).all()):  # counting is faster than sorting
         codes, levels = (worth.max(initial=-inf) - worth).astype(np.intp), int(span)
@@ -201,8 +185,6 @@ def within(columns: Columns, depth: int | None) -> Columns:
     """Return the rows of the documents down to a depth alone; all of them where numpy is not loaded."""
     if depth is None or not numpy_is_worth_it(len(columns.grades)):
         return columns
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     num_ret, _, num_judged, ranks, grades, places = map(np.asarray, columns)
     kept = np.flatnonzero(ranks <= depth)
     num_hits = np.bincount(np.repeat(np.arange(len(num_ret)), num_judged)[kept], minlength=len(num_ret))
@@ -213,8 +195,6 @@ def without_grade(columns: Columns, lowest: float) -> list[bool] | None:
     """Say of each query whether no document has such a grade, or a higher one; None where numpy is not loaded."""
     if not numpy_is_worth_it(len(columns.grades)):
         return None
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     _, _, num_judged, _, grades, places = map(np.asarray, columns)
     found = num_judged == 0
     found[~found] = grades[np.flatnonzero(places == 1.0)] < lowest
@@ -224,16 +204,12 @@ def without_grade(columns: Columns, lowest: float) -> list[bool] | None:
 
 def has_grades_up_to(highest: int, rankings: Rankings) -> bool:
     """Whether all grades are whole numbers from 0 to the highest."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     grades = np.array([*rankings.grades()]) if rankings.columns is None else np.asarray(rankings.columns.grades)
     return not len(grades) or bool(grades.min() >= 0 and grades.max() <= highest and (grades == grades.round()).all())
 
 
-def tables(rankings: Rankings) -> Iterator[ArrayTable]:
+def tables(rankings: Rankings) -> "Iterator[ArrayTable]":
     """Yield tables of some queries each: their numbers stay near the processor, and the memory for them is small."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     if rankings.columns is None:
         step = max(1, _ROWS * len(rankings) // (1 + rankings.num_judged))
         starts = range(0, len(rankings), step)
@@ -251,8 +227,6 @@ class ArrayTable:
     """Judged documents with their ranks, as numpy arrays: one number for each row, or one for each query."""
 
     def __init__(self, columns: Columns) -> None:
-        import numpy as np  # noqa: PLC0415  (small runs do without)
-
         num_ret, _, self._lengths, self.rank, self.grade, self._places = map(np.asarray, columns)
         self.returned = num_ret > 0
         self._longest = max(int(length.max(initial=0)) for length in (num_ret, self._lengths))
@@ -260,13 +234,12 @@ class ArrayTable:
         self._query = np.repeat(np.arange(len(num_ret)), self._lengths)
         self._starts = np.cumsum(self._lengths) - self._lengths
         self._discounts: dict[int, tuple[Any, Any]] = {}
-        self._np = np
 
     def ranks(self, *, judged_only: bool, grade: Any = None) -> Any:  # noqa: ANN401  (numpy's, as all below)
         """Return the rank of a returned document of grade >= 0, in the whole list or among such documents."""
         return self.found((self.grade if grade is None else grade) >= 0) if judged_only else self.rank
 
-    def judged_only(self) -> ArrayTable:
+    def judged_only(self) -> "ArrayTable":
         """Return the table of the lists without unjudged documents, and without those of a negative grade."""
         table = copy(self)
         table.rank, table._hit = self.ranks(judged_only=True), self._hit & (self.grade >= 0)  # noqa: SLF001  (a copy of this one)
@@ -275,29 +248,29 @@ class ArrayTable:
     def found(self, relevant: Any) -> Any:  # noqa: ANN401
         """How many hits are relevant down to this one, itself included."""
         counted = relevant & self._hit
-        total = self._np.cumsum(counted, dtype=self._np.int32)
-        before = self._np.concatenate([[0], total])[self._starts]
-        return total - self._np.repeat(before, self._lengths)
+        total = np.cumsum(counted, dtype=np.int32)
+        before = np.concatenate([[0], total])[self._starts]
+        return total - np.repeat(before, self._lengths)
 
     def place(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
         if worth is self.grade and among == "judged":
             return self._places
-        known = self._np.where(self._hit, worth, -inf) if among == "hits" else worth
+        known = np.where(self._hit, worth, -inf) if among == "hits" else worth
         return _places(self._query, self._lengths, known)
 
     def count_judged(self, condition: Any) -> Any:  # noqa: ANN401
         """How many judged documents of the query meet a condition, said beside each of them."""
-        return self._summed(1, self._np.flatnonzero(condition))[self._query]
+        return self._summed(1, np.flatnonzero(condition))[self._query]
 
     def highest(self, worth: Any, *, among: str = "judged") -> Any:  # noqa: ANN401
         """Return the highest worth of a document of the query."""
-        known = self._np.where(self._hit, worth, -inf) if among == "hits" else worth
+        known = np.where(self._hit, worth, -inf) if among == "hits" else worth
         return self._greatest(known)[self._query]
 
     def sum_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Sum a value over the returned documents for which a condition holds; 0 when there are none."""
-        return self._summed(value, self._np.flatnonzero(where & self._hit))
+        return self._summed(value, np.flatnonzero(where & self._hit))
 
     def max_hits(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Return the greatest value over the returned documents for which a condition holds; 0 when there are none."""
@@ -305,18 +278,18 @@ class ArrayTable:
 
     def any_hit(self, where: Any) -> Any:  # noqa: ANN401
         """Return 1 where a returned document meets the condition, else 0."""
-        found = self._np.zeros(len(self.returned))
+        found = np.zeros(len(self.returned))
         found[self._query[where & self._hit]] = 1.0
         return found
 
     def sum_judged(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Sum a value over the judged documents for which a condition holds, those of the highest grade first."""
-        rows = self._np.flatnonzero(where)
+        rows = np.flatnonzero(where)
         if isinstance(value, int):
             return self._summed(value, rows)
-        by_place = self._np.zeros(len(self._query))
-        by_place[self._starts[self._query[rows]] + self._places[rows].astype(self._np.intp) - 1] = value[rows]
-        return self._np.bincount(self._query, by_place, len(self.returned))
+        by_place = np.zeros(len(self._query))
+        by_place[self._starts[self._query[rows]] + self._places[rows].astype(np.intp) - 1] = value[rows]
+        return np.bincount(self._query, by_place, len(self.returned))
 
     def within(self, cutoff: int | None, rank: Any = None) -> Any:  # noqa: ANN401
         """Whether a rank is within the cut-off."""
@@ -324,18 +297,18 @@ class ArrayTable:
 
     def where(self, condition: Any, value: Any) -> Any:  # noqa: ANN401
         """Return a value where a condition holds, else 0."""
-        return self._np.where(condition, value, 0.0)
+        return np.where(condition, value, 0.0)
 
     def ratio(self, value: Any, whole: Any) -> Any:  # noqa: ANN401
         """Divide; 0 where there is nothing to divide by."""
-        return self._np.where(whole > 0, value / whole, 0.0)
+        return np.where(whole > 0, value / whole, 0.0)
 
     def mapped(self, grade: Any, numbers: Mapping[float, float], otherwise: Any) -> Any:  # noqa: ANN401
         """Return the number that stands for each grade."""
         mapped = otherwise
         for known, number in numbers.items():
-            mapped = self._np.where(grade == known, float(number), mapped)
-        return self._np.broadcast_to(mapped, grade.shape)
+            mapped = np.where(grade == known, float(number), mapped)
+        return np.broadcast_to(mapped, grade.shape)
 
     def gain(self, grade: Any, dcg: str, *, among: str = "judged") -> Any:  # noqa: ANN401
         """Return the gain of a positive grade, up to a factor that is the same for all documents of a query."""
@@ -343,7 +316,6 @@ class ArrayTable:
 
         if dcg == "log2":
             return grade
-        np = self._np
         if not len(grade) or grade.max() <= LARGEST:
             gains = np.exp2(grade) - 1.0
             small = (grade > 0) & (grade < SMALLEST)
@@ -355,34 +327,30 @@ class ArrayTable:
     def discount(self, rank: Any) -> Any:  # noqa: ANN401
         """Return log2(rank + 1), as the C library has it: numpy's own may differ in the last bit."""
         if id(rank) not in self._discounts:
-            rows = self._np.minimum(rank, self._longest + 1).astype(self._np.intp)
+            rows = np.minimum(rank, self._longest + 1).astype(np.intp)
             self._discounts[id(rank)] = rank, _log2s(1 << self._longest.bit_length()).take(rows, mode="clip")
         return self._discounts[id(rank)][1]
 
     def _summed(self, value: Any, rows: Any) -> Any:  # noqa: ANN401
         """Add up some rows of each query, one after the other, as C does: numpy's sums add in another order."""
         if isinstance(value, int):
-            return self._np.bincount(self._query[rows], minlength=len(self.returned)) * float(value)
-        return self._np.bincount(self._query[rows], value[rows], len(self.returned))
+            return np.bincount(self._query[rows], minlength=len(self.returned)) * float(value)
+        return np.bincount(self._query[rows], value[rows], len(self.returned))
 
     def _greatest(self, rows: Any) -> Any:  # noqa: ANN401
-        some, totals = self._lengths > 0, self._np.zeros(len(self.returned))
+        some, totals = self._lengths > 0, np.zeros(len(self.returned))
         if len(rows):
-            totals[some] = self._np.maximum.reduceat(rows, self._starts[some])
+            totals[some] = np.maximum.reduceat(rows, self._starts[some])
         return totals
 
 
 @lru_cache(maxsize=4)
 def _log2s(length: int) -> Any:  # noqa: ANN401
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     return np.fromiter(chain(map(log2, range(1, length + 1)), [inf]), np.float64)
 
 
-def values(measure: RankingMeasure, table: ArrayTable, *, exact: bool = False) -> array[float]:
+def values(measure: "RankingMeasure", table: "ArrayTable", *, exact: bool = False) -> "array[float]":
     """Return the value of every query; 0 of one that returned nothing."""
-    import numpy as np  # noqa: PLC0415  (small runs do without)
-
     expression: Any = type(measure).exact if exact else type(measure).expression
     with np.errstate(all="ignore"):  # rows that a condition leaves out are computed too
         computed = np.where(table.returned, expression(table, **measure.arguments), 0.0)

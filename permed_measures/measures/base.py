@@ -1,7 +1,5 @@
 """What a measure is: checked parameters, a kernel or a call of pytrec_eval, and its names in every host."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -39,31 +37,9 @@ if TYPE_CHECKING:
 else:  # a measure is declared without an engine
     Expr = RankingTable = Any
 
-__all__ = [
-    "COUNT",
-    "CUTOFF",
-    "DEFINED",
-    "JUDGED_ONLY",
-    "NEEDED_CUTOFF",
-    "NOT_GIVEN",
-    "REL",
-    "STANDARD",
-    "Call",
-    "Expr",
-    "HostName",
-    "Param",
-    "RankingMeasure",
-    "RankingTable",
-    "Reading",
-    "StandardMeasure",
-    "declared",
-    "define",
-    "digits",
-    "same_class",
-    "takes_threshold",
-    "unreadable",
-    "written",
-]
+__all__ = ["COUNT", "CUTOFF", "DEFINED", "JUDGED_ONLY", "NEEDED_CUTOFF", "NOT_GIVEN", "REL", "STANDARD", "Call", "Expr"]
+__all__ += ["HostName", "Param", "RankingMeasure", "RankingTable", "Reading", "StandardMeasure", "declared", "define"]
+__all__ += ["digits", "same_class", "takes_threshold", "unreadable", "written"]
 
 _ROOM = 1e-9
 """How far rounding may take a value out of its range."""
@@ -248,8 +224,9 @@ class StandardMeasure(RankingMeasure):
     call: ClassVar[Callable[..., Call]]
 
     def __init_subclass__(cls) -> None:
+        cls.HOST_MEASURE = registry[cls.NAME]
         theirs = type(cls.HOST_MEASURE)
-        cls.NAME, cls.AT_PARAM = theirs.NAME, theirs.AT_PARAM
+        cls.AT_PARAM = theirs.AT_PARAM
         cls.PRETTY_NAME = cls.__dict__.get("PRETTY_NAME", theirs.PRETTY_NAME)
         own = cls.__dict__.get("SUPPORTED_PARAMS", {})
         known = {"cutoff": CUTOFF, "rel": REL, "judged_only": JUDGED_ONLY, **own}

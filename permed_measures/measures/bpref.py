@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import ir_measures
-
 from permed_measures.measures.arrays import ArrayTable
 from permed_measures.measures.base import Call, StandardMeasure, define
 
@@ -24,7 +22,7 @@ class _Bpref(StandardMeasure):
     Source: Buckley and Voorhees, SIGIR 2004; trec_eval 9.0.8, m_bpref.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.Bpref
+    NAME = "Bpref"
     call = staticmethod(lambda **_: Call("bpref"))
 
     @staticmethod

@@ -1,7 +1,5 @@
 """What a measure's class declares: parameters with their domain, names in other programs, what pytrec_eval is asked."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -286,7 +284,7 @@ class Reading(NamedTuple):
     family: str
     axes: Mapping[str, Any] = MappingProxyType({})
     """What the measure chooses on the axes of the family, whatever its parameters are."""
-    read: Callable[[RankingMeasure, Sequence[float], Sequence[float]], dict[str, Any]] | None = None
+    read: "Callable[[RankingMeasure, Sequence[float], Sequence[float]], dict[str, Any]] | None" = None
     """What its parameters choose, on qrels with these grades; the thresholds that explain tries come last."""
     write: Callable[[Mapping[str, Any], Sequence[float]], dict[str, Any] | None] | None = None
     """The parameters with which it computes these choices, on qrels with these grades; None where it does not."""

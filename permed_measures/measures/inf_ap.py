@@ -1,7 +1,5 @@
 """Inferred average precision."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, StandardMeasure, define
 
 
@@ -22,7 +20,7 @@ class _InfAP(StandardMeasure):
     Source: Yilmaz and Aslam, CIKM 2006; trec_eval 9.0.8, m_infap.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.infAP
+    NAME = "infAP"
     call = staticmethod(lambda **_: Call("infAP"))
 
 

@@ -1,7 +1,5 @@
 """Interpolated precision at a recall."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Param, Reading, StandardMeasure, define, digits
 
 
@@ -20,7 +18,7 @@ class _IPrec(StandardMeasure):
     Source: trec_eval 9.0.8, m_iprec_at_recall.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.IPrec
+    NAME = "IPrec"
     SUPPORTED_PARAMS = {"recall": Param("number", low=0, high=1, required=True, desc="the recall to reach")}
     READS = Reading("iprec", {"levels": "up"})
 

@@ -1,7 +1,5 @@
 """Queries."""
 
-import ir_measures
-
 from permed_measures.measures.base import COUNT, Call, StandardMeasure, define
 
 
@@ -16,7 +14,7 @@ class _NumQ(StandardMeasure):
     Source: trec_eval 9.0.8, m_num_q.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.NumQ
+    NAME = "NumQ"
     NOT_CONDENSED = "It counts queries, whatever is in the lists"
     RANGE = COUNT
     call = staticmethod(lambda: Call("num_q", zero_without_hits=False))

@@ -1,7 +1,5 @@
 """Relevant documents."""
 
-import ir_measures
-
 from permed_measures.measures.base import COUNT, Call, StandardMeasure, define
 
 
@@ -18,7 +16,7 @@ class _NumRel(StandardMeasure):
     Source: trec_eval 9.0.8, m_num_rel.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.NumRel
+    NAME = "NumRel"
     NOT_CONDENSED = "It counts the judgements, whatever is in the lists"
     RANGE = COUNT
     call = staticmethod(lambda **_: Call("num_rel", threshold=True, zero_without_hits=False))

@@ -1,7 +1,5 @@
 """Documents returned."""
 
-import ir_measures
-
 from permed_measures.measures.base import COUNT, Call, Param, StandardMeasure, define
 
 
@@ -16,7 +14,7 @@ class _NumRet(StandardMeasure):
     Source: trec_eval 9.0.8, m_num_ret.c and m_num_rel_ret.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.NumRet
+    NAME = "NumRet"
     SUPPORTED_PARAMS = {
         "rel": Param("number", above=0, desc="the lowest grade that counts; every document counts when not given")
     }

@@ -1,7 +1,5 @@
 """Precision at k."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
@@ -18,7 +16,7 @@ class _P(StandardMeasure):
     Source: van Rijsbergen, Information Retrieval, 1979; trec_eval 9.0.8, m_P.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.P
+    NAME = "P"
     RANX_NAME = "precision"
     READS = Reading("precision", {"denominator": "k"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"P_{cutoff}", depth=cutoff, needs_missed=False))

@@ -1,7 +1,5 @@
 """Measures of other packages, found by their entry points."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings
@@ -27,7 +25,7 @@ def load() -> None:
         _load(found)
 
 
-def _load(found: EntryPoint) -> None:
+def _load(found: "EntryPoint") -> None:
     try:
         found.load()
     except Exception as error:  # noqa: BLE001  (whatever another package runs into)

@@ -1,7 +1,5 @@
 """Recall at k."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
@@ -20,7 +18,7 @@ class _R(StandardMeasure):
     Source: trec_eval 9.0.8, m_recall.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.R
+    NAME = "R"
     RANX_NAME = "recall"
     READS = Reading("recall", {"denominator": "relevant"})
     call = staticmethod(lambda *, cutoff, **_: Call(f"recall_{cutoff}", depth=cutoff))

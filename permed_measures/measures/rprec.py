@@ -1,7 +1,5 @@
 """R-precision."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Expr, RankingTable, StandardMeasure, define
 
 
@@ -20,7 +18,7 @@ class _Rprec(StandardMeasure):
     Source: Buckley and Voorhees, Retrieval System Evaluation, 2005; trec_eval 9.0.8, m_Rprec.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.Rprec
+    NAME = "Rprec"
     PRETTY_NAME = "Precision at R"
     RANX_NAME = "r-precision"
     call = staticmethod(lambda **_: Call("Rprec"))

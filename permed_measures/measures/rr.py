@@ -1,7 +1,5 @@
 """Reciprocal rank."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
@@ -20,7 +18,7 @@ class _RR(StandardMeasure):
     Source: Kantor and Voorhees, Information Retrieval 2, 2000; trec_eval 9.0.8, m_recip_rank.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.RR
+    NAME = "RR"
     RANX_NAME = "mrr"
     SPELLINGS = ("reciprocal_rank", "mean_reciprocal_rank")
     READS = Reading("mrr")

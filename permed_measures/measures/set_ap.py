@@ -1,7 +1,5 @@
 """Precision times recall of the whole list."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, StandardMeasure, define
 
 
@@ -18,7 +16,7 @@ class _SetAP(StandardMeasure):
     Source: trec_eval 9.0.8, m_set_map.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.SetAP
+    NAME = "SetAP"
     call = staticmethod(lambda **_: Call("set_map", counts_returned=True))
 
 

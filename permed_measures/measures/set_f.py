@@ -1,7 +1,5 @@
 """F-measure of the whole list."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Param, StandardMeasure, define, digits
 
 
@@ -20,7 +18,7 @@ class _SetF(StandardMeasure):
     Source: trec_eval 9.0.8, m_set_F.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.SetF
+    NAME = "SetF"
     SUPPORTED_PARAMS = {"beta": Param("number", default=1.0, low=0, desc="how much more recall weighs than precision")}
     PRETTY_NAME = "Set F"
     SPELLINGS = ("f1", "f1_score")

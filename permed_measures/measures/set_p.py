@@ -1,7 +1,5 @@
 """Precision of the whole list."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Param, StandardMeasure, define
 
 
@@ -20,7 +18,7 @@ class _SetP(StandardMeasure):
     Source: trec_eval 9.0.8, m_set_P.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.SetP
+    NAME = "SetP"
     SUPPORTED_PARAMS = {
         "relative": Param("flag", default=False, desc="divide by no more than the number of all relevant documents")
     }

@@ -1,7 +1,5 @@
 """Recall of the whole list."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
@@ -18,7 +16,7 @@ class _SetR(StandardMeasure):
     Source: trec_eval 9.0.8, m_set_recall.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.SetR
+    NAME = "SetR"
     RANX_NAME = "recall"
     READS = Reading("recall", {"denominator": "relevant"})
     call = staticmethod(lambda **_: Call("set_recall"))

@@ -1,7 +1,5 @@
 """Success at k."""
 
-import ir_measures
-
 from permed_measures.measures.base import Call, Expr, RankingTable, Reading, StandardMeasure, define
 
 
@@ -20,7 +18,7 @@ class _Success(StandardMeasure):
     Source: trec_eval 9.0.8, m_success.c, through pytrec_eval.
     """
 
-    HOST_MEASURE = ir_measures.Success
+    NAME = "Success"
     RANX_NAME = "hit_rate"
     SPELLINGS = ("hit", "hits", "hit_ratio", "hr")
     READS = Reading("hit")

@@ -1,7 +1,5 @@
 """What a result says before it has a format: tables, lines and plots, in sections."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -18,14 +16,10 @@ class Cell:
     best: bool = False
     marked: bool = False
     second: bool = False
-    letters: str = ""
-    """Those of the systems that it is not separable from."""
-    sign: bool = False
-    """Whether it is a difference, shown with its sign."""
-    share: bool = False
-    """Whether it can be shown in percent."""
-    ends: tuple[float, float] | None = None
-    """An interval, shown in place of the value."""
+    letters: str = ""  # those of the systems that it is not separable from
+    sign: bool = False  # whether it is a difference, shown with its sign
+    share: bool = False  # whether it can be shown in percent
+    ends: tuple[float, float] | None = None  # an interval, shown in place of the value
 
 
 Value = str | float | Cell | None
@@ -38,18 +32,13 @@ class Table:
     heads: Sequence[str]
     rows: Sequence[Sequence[Value]]
     title: str = ""
-    left: int | None = None
-    """How many of the first columns are texts; when not given, those without a number."""
-    below: Sequence[str] = ()
-    """Lines that people read below the table."""
+    left: int | None = None  # how many of the first columns are texts; when not given, those without a number
+    below: Sequence[str] = ()  # lines that people read below the table
     places: int = 4
-    name: str = ""
-    """Its id in a page."""
-    flow: bool = False
-    """In plain text, texts are beside the numbers where there is room, else below one another."""
+    name: str = ""  # its id in a page
+    flow: bool = False  # in plain text, texts are beside the numbers where there is room, else below one another
     percent: bool = False
-    label: str = ""
-    """Its name for LaTeX's references."""
+    label: str = ""  # its name for LaTeX's references
 
     def cells(self) -> list[list[Cell]]:
         """Return every cell as people read it."""
@@ -90,8 +79,7 @@ class Lines:
 
     lines: Sequence[str]
     mark: str = ""
-    flow: bool = False
-    """In plain text, long ones are broken."""
+    flow: bool = False  # in plain text, long ones are broken
 
 
 @dataclass(frozen=True)
@@ -121,10 +109,8 @@ class Section:
     title: str
     blocks: Sequence[Block]
     name: str = ""
-    on: Literal["all", "page", "text"] = "all"
-    """Where it is shown: 'text' is every format but the page."""
-    folded: bool = False
-    """In a page it opens when it is clicked on."""
+    on: Literal["all", "page", "text"] = "all"  # where it is shown: 'text' is every format but the page
+    folded: bool = False  # in a page it opens when it is clicked on
 
     @property
     def heading(self) -> str:
@@ -142,8 +128,7 @@ class Document:
     sections: Sequence[Section]
     style: str = ""
     scripts: Sequence[str] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """What the scripts of a page read, by id."""
+    texts: Mapping[str, str] = field(default_factory=dict)  # what the scripts of a page read, by id
 
     def shown(self, on: Literal["page", "text"]) -> list[Section]:
         """Return the sections of a page, or of all other formats."""

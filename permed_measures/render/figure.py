@@ -1,7 +1,5 @@
 """Plots as files of their own: with their style, in the widths of a paper's columns, as SVG, PDF or PNG."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,8 +11,7 @@ from permed_measures.errors import ParamError, did_you_mean, require, visible
 from permed_measures.render.html import css
 from permed_measures.render.svg import row_name
 
-_WIDTHS = {1: 320, 2: 660}
-"""In CSS pixels: 240 and 495 points, 3.3 and 6.9 inches."""
+_WIDTHS = {1: 320, 2: 660}  # in CSS pixels: 240 and 495 points, 3.3 and 6.9 inches
 _GAP, _TITLE, _LETTER = 14, 20, 7
 _FONT = 'Helvetica, Arial, "Liberation Sans", "Noto Sans CJK SC", sans-serif'
 _PPI = 300
@@ -86,8 +83,7 @@ def standalone(panels: Sequence[Panel], columns: int = 1) -> Picture:
     if columns not in _WIDTHS:
         raise ParamError(f"columns={columns!r} is not allowed; a figure is as wide as 1 or 2 columns of a paper")
     if not panels:
-        msg = "this plot has nothing to draw: no measure of it has the numbers"
-        raise ParamError(msg)
+        raise ParamError("this plot has nothing to draw: no measure of it has the numbers")
     width = _WIDTHS[columns]
     beside = 2 if columns == len(_WIDTHS) and len(panels) > 1 else 1
     room = (width - _GAP * (beside - 1)) // beside

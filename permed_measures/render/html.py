@@ -1,7 +1,5 @@
 """One HTML page that needs nothing else: no network, no library, one file to send."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,8 +8,7 @@ from html import escape
 
 from permed_measures.render.document import Block, Cell, Document, Figure, Html, Lines, Section, Table
 
-_NOTEBOOK = 80_000
-"""Bytes of what a notebook keeps of a result, its style not counted."""
+_NOTEBOOK = 80_000  # bytes of what a notebook keeps of a result, its style not counted
 _ROOMS = (
     *((rows, _NOTEBOOK, True) for rows in (200, 40, 10)),
     *((rows, plot, False) for rows, plot in ((10, _NOTEBOOK), (10, _NOTEBOOK // 2), (5, _NOTEBOOK // 8))),

@@ -1,7 +1,5 @@
 """LaTeX: tables with booktabs' rules that fit into the page."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from permed_measures.render.document import Cell, Document, Table
@@ -34,8 +32,7 @@ _SIZES = (("", 5.0), (r"\small", 4.5), (r"\footnotesize", 4.0), (r"\scriptsize",
 _TEXT, _COLUMN, _SURE = 345.0, 240.0, 180.0
 """The width of article's text and of a column of two; what is estimated to be narrower than the last surely fits."""
 _FITTED = r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi"
-_LONG, _SHARE = 36, 0.3
-"""A text of more characters is broken in a column that has this share of the width."""
+_LONG, _SHARE = 36, 0.3  # a text of more characters is broken in a column that has this share of the width
 
 
 def latex_text(line: str) -> str:

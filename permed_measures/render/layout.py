@@ -1,7 +1,5 @@
 """How tables are set out for a paper: caption, label, decimals, percent, headings of the user's own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,24 +7,20 @@ from dataclasses import dataclass, field, replace
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.render.document import Block, Cell, Document, Table
 
-_MOST = 17
-"""Decimals of a double."""
+_MOST = 17  # decimals of a double
 _LABEL = re.compile(r"[\w:.+/@!?*()=;| -]*")
 _LABELS = (
     "a name for \\ref, such as tab:main: letters, digits and : . - _ + / @, none of the signs that LaTeX reads itself"
 )
-_IN_PERCENT = 2
-"""Two decimals fewer say as much."""
+_IN_PERCENT = 2  # two decimals fewer say as much
 
 
 @dataclass(frozen=True)
 class Layout:
     """What is asked of a report's tables; nothing of it changes what programs read."""
 
-    caption: str = ""
-    """Of the first table, whose title is then a note below it."""
-    label: str = ""
-    """The first table's in LaTeX."""
+    caption: str = ""  # of the first table, whose title is then a note below it
+    label: str = ""  # the first table's in LaTeX
     places: int | None = None
     percent: bool = False
     headings: Mapping[str, str] = field(default_factory=dict)
@@ -55,8 +49,7 @@ class Layout:
                 raise ParamError(f"no table has the heading {head!r}.{did_you_mean(head, list(known))}")
         cells = (cell for table in document.tables for row in table.rows for cell in row)
         if self.percent and not any(isinstance(cell, Cell) and cell.share for cell in cells):
-            msg = "percent=True is for values of measures from 0 to 1, and no table has any: leave it out"
-            raise ParamError(msg)
+            raise ParamError("percent=True is for values of measures from 0 to 1, and no table has any: leave it out")
         first = next(iter(document.tables), None)
 
         def set_out(block: Block) -> Block:

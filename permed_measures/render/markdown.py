@@ -1,7 +1,5 @@
 """GitHub's markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The plots that results share, made of plain numbers: dots with intervals, sorted steps, counts, curves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
@@ -10,11 +8,9 @@ from permed_measures.render.svg import COLOURS, Scale, axis, picture, row_name
 from permed_measures.render.text import terminal_width
 from permed_measures.render.words import counted, number, signed
 
-WIDTH = 440
-"""Of a plot in a page: on a telephone its letters can still be read."""
+WIDTH = 440  # of a plot in a page: on a telephone its letters can still be read
 _RIGHT, _ROW, _TOP, _AXIS = 20, 26, 8, 26
-_LETTER = 8
-"""Pixels of a name's character, about."""
+_LETTER = 8  # pixels of a name's character, about
 _LEGEND, _TALL = 18, 190
 _MARKS = ("M-4-4H4V4H-4Z", "M0-5L5 4H-5Z", "M0 5L5-4H-5Z", "M0-6L6 0L0 6L-6 0Z", "M-5-5L5 5M-5 5L5-5", "M-6 0H6M0-6V6")
 """After the circle: curves are told apart without colours too."""
@@ -26,10 +22,8 @@ class Dot(NamedTuple):
     name: str
     value: float | None
     ends: tuple[float, float] | None = None
-    limit: float | None = None
-    """Where a mark is drawn: what it may not be beyond."""
-    kind: str = ""
-    """The class of its colour, where that is not by its place."""
+    limit: float | None = None  # where a mark is drawn: what it may not be beyond
+    kind: str = ""  # the class of its colour, where that is not by its place
 
     def said(self, write: Callable[[float | None], str]) -> str:
         """Return it in words."""

@@ -1,7 +1,5 @@
 """The one progress bar: on a terminal, for long work."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +10,7 @@ from permed_measures.errors import visible
 
 _REFRESH_S = 0.2
 
-Step = Callable[[str, float], None]
-"""Takes what is being done, and which share of the whole is done."""
+Step = Callable[[str, float], None]  # takes what is being done, and which share of the whole is done
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The table of all queries in a page, and behind each its text and the first documents of every run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,25 +9,19 @@ from typing import Any
 from permed_measures.render.document import Block, Document, Html, Lines, Section
 from permed_measures.render.html import resource
 
-SHOWN = 10
-"""Documents of each run."""
-MOST = 9_000_000
-"""Bytes of values, texts and documents in a page; with all the rest, it stays below 10 MB."""
-_VALUES = 400_000
-"""So many values are in a page: those of 3,440 queries, ten runs and ten measures."""
+SHOWN = 10  # documents of each run
+MOST = 9_000_000  # bytes of values, texts and documents in a page; with all the rest, it stays below 10 MB
+_VALUES = 400_000  # so many values are in a page: those of 3,440 queries, ten runs and ten measures
 _AFTER = ("groups", "definitions", "conditions", "notes")
-_LENGTHS = (250, 160, 100, 60)
-"""Characters of a document that are shown, the most that has room."""
+_LENGTHS = (250, 160, 100, 60)  # characters of a document that are shown, the most that has room
 
 
 @dataclass(frozen=True)
 class Behind:
     """Texts, and documents by rank; kept only where somebody asks for them, as queries can be private."""
 
-    tops: Mapping[str, Mapping[str, Sequence[str]]]
-    """The first documents of every query, by run."""
-    grades: Mapping[str, Mapping[str, float]]
-    """Of the judged ones among these; a negative grade is no judgement."""
+    tops: Mapping[str, Mapping[str, Sequence[str]]]  # the first documents of every query, by run
+    grades: Mapping[str, Mapping[str, float]]  # of the judged ones among these; a negative grade is no judgement
     queries: Mapping[str, str]
     documents: Mapping[str, str]
     notes: Sequence[str] = field(default_factory=list)
@@ -42,8 +34,7 @@ class Queries:
     names: Sequence[str]
     values: Mapping[str, Sequence[Mapping[str, float]]]
     worst: Sequence[str]
-    changes: bool = False
-    """Whether the first run is a baseline, and the changes of the others are shown."""
+    changes: bool = False  # whether the first run is a baseline, and the changes of the others are shown
     grouped_by: str = ""
     group_of: Mapping[str, str] = field(default_factory=dict)
     behind: Behind | None = None

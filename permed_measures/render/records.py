@@ -1,7 +1,5 @@
 """Tables for programs: CSV, JSON and JSON Lines, every number whole."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

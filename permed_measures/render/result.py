@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 from permed_measures.errors import ParamError, did_you_mean, require
 
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
 Format = Literal["text", "markdown", "latex", "csv", "json", "jsonl", "html"]
 """The names of the formats, in Python and in every command."""
 FORMATS: tuple[Format, ...] = get_args(Format)
-PLOTS = ("means", "differences", "wins", "cutoffs")
-"""What figures show."""
+PLOTS = ("means", "differences", "wins", "cutoffs")  # what figures show
 _FOR_PROGRAMS = ("csv", "json", "jsonl")
-_LINES = 20
-"""The longest that a result's repr is."""
+_LINES = 20  # the longest that a result's repr is
 
 
 def written(document: Document, form: Format, *, table: Table | None = None, layout: Layout | None = None) -> str:
@@ -76,6 +75,19 @@ def flat_names(names: Iterable[str]) -> dict[str, str]:
         short = flat_name(name)
         found[name] = f"{short}_{place}" if not short or short in found.values() else short
     return found
+
+
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+
+
+def made_by(module: str, method: MethodT, function: str = "") -> MethodT:
+    """Return a method of a result that a function of another module makes, which is imported when it is called."""
+
+    @wraps(method, updated=())  # not that it is abstract
+    def make(self: Result, *args: Any) -> Any:  # noqa: ANN401  (those of the method)
+        return getattr(import_module(f"permed_measures.{module}"), function or method.__name__)(self, *args)
+
+    return cast("MethodT", make)
 
 
 class Result(ABC):
@@ -162,8 +174,7 @@ class Result(ABC):
     def to_dataframe(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
         """Return the values as a pandas frame, or a polars one with ``kind='polars'``."""
         if kind not in ("pandas", "polars"):
-            msg = f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'"
-            raise ParamError(msg)
+            raise ParamError(f"to_dataframe: kind={kind!r} is not allowed; give 'pandas' or 'polars'")
         frames = require(kind, extra="frames")
         table = self.as_table()
         records = table.records()

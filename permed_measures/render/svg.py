@@ -1,7 +1,5 @@
 """Plots as SVG: one scale, one axis; colours come from the page's style sheet."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,10 +7,8 @@ from html import escape
 
 from permed_measures.render.text import terminal_width
 
-COLOURS = 8
-"""How many runs have a colour of their own: the classes run0 to run7."""
-_TICKS = 3
-"""So many at least: two do not show where between them a value is."""
+COLOURS = 8  # how many runs have a colour of their own: the classes run0 to run7
+_TICKS = 3  # so many at least: two do not show where between them a value is
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class Scale:
     is_log: bool = False
 
     @classmethod
-    def around(cls, values: Sequence[float], start: float, end: float, *, floor: float = -math.inf) -> Scale:
+    def around(cls, values: Sequence[float], start: float, end: float, *, floor: float = -math.inf) -> "Scale":
         """Return a scale with some room around the values, but none below the floor."""
         low, high = min(values), max(values)
         room = (high - low) * 0.06 or max(abs(high) * 0.1, 0.05)

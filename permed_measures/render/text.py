@@ -1,7 +1,5 @@
 """Plain text for a terminal: aligned tables without frames, so that a line can be read by other tools."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -9,10 +7,8 @@ from textwrap import wrap
 from permed_measures.errors import visible
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table
 
-_WIDTH = 118
-"""Of a table whose texts flow."""
-_NUMBER = 20
-"""So much room at least is beside the first texts."""
+_WIDTH = 118  # of a table whose texts flow
+_NUMBER = 20  # so much room at least is beside the first texts
 
 
 def terminal_width(line: str) -> int:

@@ -1,7 +1,5 @@
 """How numbers are written where people read them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

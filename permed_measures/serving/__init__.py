@@ -14,28 +14,6 @@ from permed_measures.serving.summary import Cost, Roi, ServingSummary, roi
 from permed_measures.serving.targets import Targets, Verdict, Worth
 from permed_measures.serving.throughput import Load, measure_throughput
 
-__all__ = [
-    "Candidate",
-    "Cost",
-    "Failed",
-    "Failure",
-    "Failures",
-    "Fields",
-    "Latency",
-    "Load",
-    "Request",
-    "RequestLog",
-    "RerankEvaluator",
-    "RerankReport",
-    "Reranked",
-    "Roi",
-    "ServingSummary",
-    "Targets",
-    "Verdict",
-    "Worth",
-    "measure_latency",
-    "measure_throughput",
-    "percentile_interval",
-    "read_log",
-    "roi",
-]
+__all__ = ["Candidate", "Cost", "Failed", "Failure", "Failures", "Fields", "Latency", "Load", "Request", "RequestLog"]
+__all__ += ["RerankEvaluator", "RerankReport", "Reranked", "Roi", "ServingSummary", "Targets", "Verdict", "Worth"]
+__all__ += ["measure_latency", "measure_throughput", "percentile_interval", "read_log", "roi"]

@@ -1,7 +1,5 @@
 """One call with its time and what it raised: sync or async, from any thread, on one event loop from first to last."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading
@@ -66,11 +64,11 @@ class Caller:
         called = getattr(self._call, "__call__", None)  # noqa: B004  (whether it is async is the question)
         return inspect.iscoroutinefunction(self._call) or inspect.iscoroutinefunction(called)
 
-    def late(self) -> CallError:
+    def late(self) -> "CallError":
         """Return what a call that had no answer within its time has for an error."""
         return CallError(NOT_FINISHED, f"no answer within {self.timeout_s:g} s")
 
-    def __enter__(self) -> Caller:  # noqa: PYI034  (typing.Self came with Python 3.11)
+    def __enter__(self) -> "Caller":  # noqa: PYI034  (typing.Self came with Python 3.11)
         if self._factory is None:
             return self
         try:

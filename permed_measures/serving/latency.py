@@ -1,7 +1,5 @@
 """Latency: percentiles of the time of calls, with an interval for P95, by size of the input."""
 
-from __future__ import annotations
-
 import math
 import time
 from bisect import bisect_left
@@ -58,7 +56,7 @@ class Latency:
             raise ParamError("a latency is a finite number >= 0")
 
     @classmethod
-    def of(cls, samples_ms: Iterable[float], sizes: Iterable[int | None] = (), **others: Any) -> Latency:  # noqa: ANN401  (fields)
+    def of(cls, samples_ms: Iterable[float], sizes: Iterable[int | None] = (), **others: Any) -> "Latency":  # noqa: ANN401  (fields)
         """Make one from samples; the other fields by name."""
         known = tuple(sizes)
         samples = np.fromiter(samples_ms, dtype=np.float64)
@@ -67,7 +65,7 @@ class Latency:
     @classmethod
     def of_calls(
         cls, calls: Sequence[Call], sizes: Sequence[int | None], *, warming: Sequence[Call] = (), seed: int = 0
-    ) -> Latency:
+    ) -> "Latency":
         """Make one from calls; ``sizes`` has that of the input at each place."""
         good = [call for call in calls if call.failure is None]
         failed, in_warmup = (
@@ -140,7 +138,7 @@ class Latency:
         found = percentile_interval(self.ordered_ms, 95, seed=self.seed)
         return None if found is None or (len(self.waits_ms) and found[1] > self.waits_ms.min()) else found
 
-    def by_size(self, bounds: Sequence[int] = SIZE_BOUNDS) -> dict[str, Latency]:
+    def by_size(self, bounds: Sequence[int] = SIZE_BOUNDS) -> "dict[str, Latency]":
         """Return the latency by size of the input, up to each bound, and above the last; without empty groups."""
         limits = sorted(set(bounds))
         groups: dict[int, tuple[list[float], list[Failed]]] = {}

@@ -1,7 +1,5 @@
 """Request logs: JSON, CSV or parquet with start and duration, OpenTelemetry spans, or as a file describes them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -84,7 +82,7 @@ class Fields:
                 raise ParamError(f"{name}={value!r} is not allowed.{did_you_mean(str(value), UNITS_MS)}")
 
     @classmethod
-    def of_file(cls, path: str | Path) -> Fields:
+    def of_file(cls, path: str | Path) -> "Fields":
         """Read a log format: TOML, each field as ``duration = { field = "data.value", unit = "ms" }``."""
         given: dict[str, Any] = {}
         for key, found in read_toml(path, "log format").items():
@@ -151,7 +149,7 @@ class RequestReader:
         is_ok = any(fnmatchcase(shown, str(pattern)) for pattern in self._chosen.failure_ok)
         return None if is_ok else (f"{name} {shown}",) * 2
 
-    def _plan(self, keys: Sequence[str], *, needs_duration: bool) -> _Plan:
+    def _plan(self, keys: Sequence[str], *, needs_duration: bool) -> "_Plan":
         chosen, there = self._chosen, f"there are {', '.join(map(repr, keys))}"
         for name in (chosen.duration, chosen.start, chosen.end):
             if name is not None and name not in keys and name.partition(".")[0] not in keys:

@@ -1,7 +1,5 @@
 """A log by hour or day, and one log against another: what changed, with intervals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -50,7 +48,7 @@ class PeriodReport(Result):
     periods: tuple[Period, ...]
 
     @classmethod
-    def of(cls, log: RequestLog, length: Length) -> PeriodReport:
+    def of(cls, log: RequestLog, length: Length) -> "PeriodReport":
         """Divide a log by hour or day, in UTC; every request needs a start."""
         if length not in LENGTHS:
             raise ParamError(f"by={length!r} is not allowed.{did_you_mean(str(length), LENGTHS)}")

@@ -1,7 +1,5 @@
 """Run rerankers over queries with candidates: quality, latency and cost side by side; with one behind a URL."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import time
@@ -288,7 +286,7 @@ class HttpReranker:
         self._left = False
         self._idle: deque[http.client.HTTPConnection] = deque()
 
-    def __enter__(self) -> HttpReranker:  # noqa: PYI034  (typing.Self came with Python 3.11)
+    def __enter__(self) -> "HttpReranker":  # noqa: PYI034  (typing.Self came with Python 3.11)
         return self
 
     def __exit__(self, *_: object) -> None:

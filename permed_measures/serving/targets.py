@@ -1,7 +1,5 @@
 """Targets: which levels are reached, which are missed and by how much, and whether reranking is worth it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -105,7 +103,7 @@ class Targets:
                 raise ParamError(f"target {target.name}: {easier}")
 
     @classmethod
-    def of_profile(cls, profile: str | Path | Profile) -> Targets:
+    def of_profile(cls, profile: str | Path | Profile) -> "Targets":
         """Take a profile's targets; where it has some, that of the failure share is among them."""
         given = load_profile(profile).targets
         has_it = not given or any(target.name == FAILURE_SHARE.name for target in given)

@@ -1,7 +1,5 @@
 """Throughput: how many calls a second, and the latency under that load, in a closed and in an open loop."""
 
-from __future__ import annotations
-
 import math
 import random
 import time
@@ -91,7 +89,7 @@ class Load:
         return numbers | self.latency.to_dict()
 
     @classmethod
-    def of_calls(cls, plan: LoadPlan, calls: Sequence[Call], sizes: Sequence[int | None], seed: int = 0) -> Load:
+    def of_calls(cls, plan: LoadPlan, calls: Sequence[Call], sizes: Sequence[int | None], seed: int = 0) -> "Load":
         """Make one from its calls."""
         ends = [call.at_s + call.duration_ms / 1000 for call in calls if call.failure is None or call.duration_ms]
         latency = Latency.of_calls(calls, sizes, seed=seed)

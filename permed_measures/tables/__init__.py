@@ -4,8 +4,6 @@ Rows stay in their engine. What is written here is one set of Narwhals expressio
 Narwhals is imported on first use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -37,7 +35,7 @@ _LATER = {
 class EngineRun:
     """A run that stays in its engine: what it reached, and its documents in order, for those who ask."""
 
-    evaluation: Evaluation
+    evaluation: "Evaluation"
     lists: Callable[[int | None], Iterator[tuple[str, list[str]]]]
     """Given a depth: every query and its documents, sorted by query."""
 
@@ -50,7 +48,6 @@ def stays_in_engine(source: object) -> bool:
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (a function or class of this package)
     if name not in _LATER:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     require("narwhals", extra="tables")
     return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

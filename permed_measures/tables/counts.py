@@ -1,7 +1,5 @@
 """Rows, lists and ties of tables, counted: of every system where there are several."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parquet as people have it: a file, a folder, a pattern, an address, a Delta table; and what folders are named for."""
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Collection
 from pathlib import Path
@@ -133,8 +131,7 @@ def _delta(path: str) -> Dataset:
         )
         raise InputError(f"{msg} knows them (polars.scan_delta, Spark)", path=path)
     if not files:
-        msg = "the Delta table has no rows"
-        raise InputError(msg, path=path)
+        raise InputError("the Delta table has no rows", path=path)
     return Dataset(path, sorted(files), partitions)
 
 

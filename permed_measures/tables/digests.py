@@ -1,7 +1,5 @@
 """The digest of judgements that are a table, computed where the table is; see signature.py for what it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import narwhals as nw

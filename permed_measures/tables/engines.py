@@ -1,7 +1,5 @@
 """What one Narwhals expression cannot say to every engine: collations, the top of each list, names with dots."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce

@@ -1,7 +1,5 @@
 """Evaluate a run that is a table, in the engine that holds it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -165,7 +163,7 @@ class Pipeline:
         system: str | None = None,
         segments: Sequence[str] = (),
         named: Mapping[str, str] | None = None,
-    ) -> Pipeline:
+    ) -> "Pipeline":
         """Understand what :func:`evaluate_tables` is given; ``named`` is what messages call the two tables."""
         check_choice("duplicates", duplicates, DUPLICATES)
         check_choice("nan_scores", nan_scores, NAN_SCORES)
@@ -193,11 +191,10 @@ class Pipeline:
         returned = united(runs) if isinstance(run, Mapping) else runs[""]
         if in_order and judged.row_order is None and returned.row_order is None:
             none = "rows of these tables have no order" if row_order is None else f"neither table has {row_order!r}"
-            msg = (
+            raise ParamError(
                 f"duplicates='first': {none}; name the column that orders them with row_order=, or keep the highest "
                 "with duplicates='max'"
             )
-            raise ParamError(msg)
         return cls(judged, returned, labels, query_sets, known_profile, rel, plan, duplicates, nan_scores)
 
     @property
@@ -226,8 +223,7 @@ class Pipeline:
         names = [*self.run.more.values(), self.qrels.columns[0], *self.qrels.more.values(), *self.labels.values()]
         again = next((name for name in names if names.count(name) > 1), None)
         if again is not None:
-            msg = f"two columns would be called {again!r}; rename the column, or the measure in the profile"
-            raise ParamError(msg)
+            raise ParamError(f"two columns would be called {again!r}; rename the column, or the measure in the profile")
         return names
 
     def plain_values(self, **more: nw.Expr) -> nw.LazyFrame[Any]:
@@ -289,10 +285,9 @@ class Pipeline:
             ends = {"low": nw.col(short).min(), "high": nw.col(short).max()}
             found = self.qrels.rows.group_by(QUERY).agg(**ends).filter(nw.col("low") != nw.col("high"))
             for query, low, high in fetch(found.select(QUERY, "low", "high").sort(QUERY).head(1)):
-                msg = (
+                raise InputError(
                     f"qrels: query {query!r} has two values of {name!r}, {low!r} and {high!r}; a segment is of queries"
                 )
-                raise InputError(msg)
 
     def ties(self, depth: int | None, *, whole_run: bool) -> dict[str | None, tuple[int, int]]:
         """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats."""
@@ -324,8 +319,7 @@ def expressions(plan: Plan, table: RankingTable) -> list[nw.Expr]:
             values[index] = expression(table, **_fitting(found.arguments))
         else:
             known = ", ".join(known_measures())
-            msg = f"{measure} has no expression for tables; {known} have. Without an engine it is computed"
-            raise ParamError(msg)
+            raise ParamError(f"{measure} has no expression for tables; {known} have. Without an engine it is computed")
     return [values[index] for index in range(len(values))]
 
 
@@ -379,11 +373,9 @@ def table_means(values: Any, *, by: str | Sequence[str] | None = None) -> Any:  
     measured = [plain for plain, name in names.items() if schema[plain] == nw.Float64 and name not in asked]
     absent = next((name for name in asked if name not in names.values()), None)
     if absent is not None:
-        msg = f"no column {absent!r} to group by; the table has {', '.join(names.values())}"
-        raise ParamError(msg)
+        raise ParamError(f"no column {absent!r} to group by; the table has {', '.join(names.values())}")
     if not measured:
-        msg = f"no column of 64-bit floats to take means of; the table has {', '.join(names.values())}"
-        raise ParamError(msg)
+        raise ParamError(f"no column of 64-bit floats to take means of; the table has {', '.join(names.values())}")
     means = [nw.col(plain).mean() for plain in measured]
     groups = [plain for by_name in asked for plain, name in names.items() if name == by_name]
     grouped = lazy.group_by(*groups).agg(*means).sort(*groups) if groups else lazy.select(*means)

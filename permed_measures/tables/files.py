@@ -1,7 +1,5 @@
 """Evaluate parquet datasets, or what readers have read, in an engine: what ``permed-measures eval --engine`` does."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Qrels and runs as tables: which columns they are, and the few things that engines do not agree on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -74,11 +72,10 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
     try:
         frame = nw.from_native(native)
     except TypeError:
-        msg = (
+        raise InputError(
             f"{place}: {type(native).__name__} is not a table that Narwhals knows; give a DuckDB relation, a Polars, "
             "pandas or PySpark frame, or an Ibis table (dicts and files are for evaluate())"
-        )
-        raise InputError(msg) from None
+        ) from None
     if frame.implementation.is_polars():
         _check_polars(frame.implementation.to_native_namespace().__version__)
     if in_order and row_order is None:
@@ -119,17 +116,15 @@ def as_table(  # noqa: PLR0913  (a table, what it is, and three that most leave 
 
 def _check_polars(version: str) -> None:
     if [int(digits) for digits in re.findall(r"\d+", version)[:2]] < [1, 31]:
-        msg = (
+        raise HostError(
             f"polars {version} is too old for tables, though not for evaluate(): pip install 'permed-measures[tables]'"
         )
-        raise HostError(msg)
 
 
 def _check_more(schema: Mapping[str, Any], more: Mapping[str, str], place: str) -> None:
     absent = next((name for name in more.values() if name not in schema), None)
     if absent is not None:
-        msg = f"{place}: the table has no column {absent!r}; it has {', '.join(schema)}"
-        raise ParamError(msg)
+        raise ParamError(f"{place}: the table has no column {absent!r}; it has {', '.join(schema)}")
 
 
 def united(runs: Mapping[str, InputTable]) -> InputTable:
@@ -151,16 +146,13 @@ def _check_columns(
     kind = _KINDS[what][0]
     if len(set(columns)) < len(columns):
         named = "{!r}, {!r} and {!r}".format(*columns)
-        msg = f"{place}: query, document and {kind} are three columns; {named} were named"
-        raise ParamError(msg)
+        raise ParamError(f"{place}: query, document and {kind} are three columns; {named} were named")
     for column in ids:
         if not _is_id(schema[column]) and not of_any_type:
-            msg = f"{place}: the column {column!r} is {schema[column]}; ids are strings or whole numbers"
-            raise InputError(msg)
+            raise InputError(f"{place}: the column {column!r} is {schema[column]}; ids are strings or whole numbers")
     truth = what == "qrels" and schema[value] == nw.Boolean
     if not schema[value].is_numeric() and not truth and not of_any_type:
-        msg = f"{place}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first"
-        raise InputError(msg)
+        raise InputError(f"{place}: the column {value!r} is {schema[value]}; a {kind} is a number: cast it first")
 
 
 def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None, place: str) -> tuple[str, str, str]:
@@ -172,11 +164,10 @@ def _picked(schema: dict[str, Any], what: str, columns: tuple[str, ...] | None, 
         name = next((name for name in names if name in schema), None)
         if name is None:
             also = f" (nor {', '.join(names[1:])})" if names[1:] else ""
-            msg = (
+            raise InputError(
                 f"{place}: the table has no column {names[0]!r}{also}; it has {', '.join(schema)}: name the three with "
                 f"{what}_columns=('query_id', 'doc_id', {_KINDS[what][0]!r}) (in the shell --{what}-columns)"
             )
-            raise InputError(msg)
         picked.append(name)
     return picked[0], picked[1], picked[2]
 
@@ -232,5 +223,4 @@ def check_same_kind(qrels: InputTable, run: InputTable) -> None:
         msg = f"the qrels and the run are tables of two kinds, {names}; bring the smaller one into the other's engine"
         raise ParamError(msg)
     if not can_be_joined(qrels.rows, run.rows):
-        msg = "the qrels and the run are relations of two DuckDB connections; make both with one of them"
-        raise ParamError(msg)
+        raise ParamError("the qrels and the run are relations of two DuckDB connections; make both with one of them")

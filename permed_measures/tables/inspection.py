@@ -1,7 +1,5 @@
 """What there is to know of two tables before their numbers can be trusted: few passes over each."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

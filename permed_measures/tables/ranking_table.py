@@ -5,8 +5,6 @@ for sums over the judged documents that were returned (*hits*) and over all judg
 and computes all of it, for all measures, in one pass of whatever engine holds the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import copy
 from math import log
@@ -43,7 +41,7 @@ class RankingTable:
         """The rank of a returned document, as a float."""
         return self.found(self.grade >= 0) if self._judged_only else nw.col(RANK)
 
-    def judged_only(self) -> RankingTable:
+    def judged_only(self) -> "RankingTable":
         """Return the table of the lists without unjudged documents; hits of a negative grade have no rank there."""
         table = copy(self)
         table._judged_only = True  # noqa: SLF001  (a copy of this one)

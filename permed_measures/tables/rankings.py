@@ -1,7 +1,5 @@
 """What compare and gate ask of runs in an engine: values of all queries, pairs that one put right, lists in order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -82,8 +80,7 @@ def _check_ran(pipeline: Pipeline, names: Sequence[str]) -> None:
             continue
         shared = lists.filter(nw.col(SYSTEM) == name).join(of_first, on=QUERY, how="semi")
         if not fetch(shared.join(queries_of(pipeline.qrels.rows), on=QUERY, how="semi").select(QUERY).head(1)):
-            msg = f"run {name!r} shares no query with {first!r}, so there is nothing to compare"
-            raise InputError(msg)
+            raise InputError(f"run {name!r} shares no query with {first!r}, so there is nothing to compare")
 
 
 def _lists(pipeline: Pipeline, system: str, depth: int | None) -> Iterator[tuple[str, list[str]]]:

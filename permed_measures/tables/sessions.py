@@ -1,7 +1,5 @@
 """Engines as sessions: opened for a command, given files and grids, closed after it."""
 
-from __future__ import annotations
-
 import os
 import re
 from abc import ABC, abstractmethod
@@ -33,13 +31,11 @@ def bytes_of(size: str) -> int:
     """
     written = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", size, re.IGNORECASE)
     if written is None or float(written[1]) == 0 or (written[3] and not written[2]):
-        msg = f"{size!r} is not a size; write it like 500MB, 4GB or 1.5GiB"
-        raise ParamError(msg)
+        raise ParamError(f"{size!r} is not a size; write it like 500MB, 4GB or 1.5GiB")
     number, unit = float(written[1]), written[2].upper()
     size_bytes = int(number * (_BINARY_UNITS if written[3] else _UNITS)[unit])
     if size_bytes >= _TOO_MANY:
-        msg = f"{size!r} is more memory than can be addressed; write what the engine may use, like 4GB"
-        raise ParamError(msg)
+        raise ParamError(f"{size!r} is more memory than can be addressed; write what the engine may use, like 4GB")
     return size_bytes
 
 
@@ -258,8 +254,7 @@ def opened(
     """Open an engine and close it again; its files for what does not fit into memory vanish with it."""
     check_choice("engine", engine, ENGINES)
     if master is not None and engine != "spark":
-        msg = f"--master is for --engine spark; {engine} runs on this machine"
-        raise ParamError(msg)
+        raise ParamError(f"--master is for --engine spark; {engine} runs on this machine")
     limit = None if memory_limit is None else bytes_of(memory_limit)
     return _spark(master, limit) if engine == "spark" else {"duckdb": _duckdb, "polars": _polars}[engine](limit)
 
@@ -267,8 +262,7 @@ def opened(
 @contextmanager
 def _polars(limit: int | None) -> Iterator[Session]:
     if limit is not None:
-        msg = "Polars has no memory limit; --engine duckdb has one, and spills to disk"
-        raise ParamError(msg)
+        raise ParamError("Polars has no memory limit; --engine duckdb has one, and spills to disk")
     polars = require("polars", extra="tables")
     errors = polars.exceptions
     yield _Polars(polars, (errors.PolarsError, errors.PanicException, OSError))
@@ -295,8 +289,7 @@ def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
     builder = sql.SparkSession.builder.appName("permed-measures")
     if master is not None and master.startswith("sc://"):
         if limit is not None:
-            msg = "--memory-limit is not for Spark Connect: the server has its own"
-            raise ParamError(msg)
+            raise ParamError("--memory-limit is not for Spark Connect: the server has its own")
         builder = builder.remote(master)
     else:
         errors = (*errors, require("py4j.protocol", extra="spark").Py4JError)
@@ -314,8 +307,7 @@ def _spark(master: str | None, limit: int | None) -> Iterator[Session]:
     except at_start as error:
         cause = _cause(error)
         java = ". It needs Java 17 or newer on this machine, or --master sc://HOST" if "JAVA" in cause.upper() else ""
-        msg = f"Spark does not start: {cause}{java}"
-        raise HostError(msg) from error
+        raise HostError(f"Spark does not start: {cause}{java}") from error
     try:
         # where it names a query, 01 is not a number
         session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")

@@ -1,7 +1,5 @@
 """The SQL of an evaluation, for a warehouse that holds the tables and that nobody connects to from here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -59,8 +57,7 @@ def to_sql(  # noqa: PLR0913  (the options of evaluate_tables, and where the tab
     _check_dialect(ibis, dialect)
     for what, three in (("qrels_columns", qrels_columns), ("run_columns", run_columns)):
         if len(set(three)) != 3:  # noqa: PLR2004  (query, document, number)
-            msg = f"{what}={three!r} is not allowed; give three different names: query, document and number"
-            raise ParamError(msg)
+            raise ParamError(f"{what}={three!r} is not allowed; give three different names: query, document and number")
     judged, returned = _unbound(ibis, qrels, qrels_columns, dialect), _unbound(ibis, run, run_columns, dialect)
     options: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries}
     options |= {"order": order, "qrels_columns": qrels_columns, "run_columns": run_columns}
@@ -139,6 +136,5 @@ def _written(ibis: Any, expression: Any, dialect: str, head: list[str]) -> str: 
     try:
         sql = str(ibis.to_sql(expression, dialect="databricks" if dialect == "spark" else dialect))
     except (ibis.common.exceptions.IbisError, NotImplementedError, ValueError, AttributeError, ImportError) as error:
-        msg = f"Ibis cannot write this for {dialect}: {str(error).splitlines()[0]}"
-        raise HostError(msg) from error
+        raise HostError(f"Ibis cannot write this for {dialect}: {str(error).splitlines()[0]}") from error
     return "\n".join([*(f"-- {' '.join(line.split())}" for line in head), sql])

@@ -18,8 +18,7 @@ from permed_measures.profiles import Profile
 from permed_measures.render.document import Document, Lines, Section, Table
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Result
-from permed_measures.verification.references import REFERENCES, Computation, Reference
-from permed_measures.verification.references.reference import has_near_ties, has_ties, untied
+from permed_measures.verification.references import REFERENCES, Computation, Reference, has_near_ties, has_ties, untied
 
 Grid = dict[str, dict[str, float]]
 

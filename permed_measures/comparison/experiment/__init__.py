@@ -1,7 +1,5 @@
 """Several systems on several data sets: a comparison per set, means over the sets, and whether the sets agree."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -16,7 +14,7 @@ from multiprocessing import get_context
 from os import PathLike
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ir_measures import Measure
 
@@ -32,40 +30,30 @@ from permed_measures.inference import SAME, Interval
 from permed_measures.inference.orders import kendall_tau, tau_ap
 from permed_measures.inputs import as_qrels
 from permed_measures.render.progress import Step
-from permed_measures.render.result import Result
+from permed_measures.render.result import Result, made_by
 
-if TYPE_CHECKING:
-    from permed_measures.render.document import Document, Table
-
-FEWEST_SETS = 6
-"""No test over data sets with fewer."""
-FEWEST_SYSTEMS = 3
-"""Two systems have no order that could be more or less alike."""
+FEWEST_SETS = 6  # no test over data sets with fewer
+FEWEST_SYSTEMS = 3  # two systems have no order that could be more or less alike
 
 
 class Macro(NamedTuple):
     """A system over all data sets, by one measure: the mean of the means, and of the changes against the baseline."""
 
-    mean: float | None
-    """None where a system has no value on some set."""
+    mean: float | None  # None where a system has no value on some set
     interval: Interval | None
-    difference: float | None
-    """None of the baseline itself too."""
+    difference: float | None  # None of the baseline itself too
     difference_interval: Interval | None
-    sets_higher: int
-    """On how many sets the mean is above the baseline's; ``shown`` on how many of them a test shows it."""
+    sets_higher: int  # on how many sets the mean is above the baseline's; ``shown`` on how many of them a test shows it
     sets_lower: int
     shown_higher: int
     shown_lower: int
-    p: float | None
-    """Sign flips of whole sets; None with fewer than six."""
+    p: float | None  # sign flips of whole sets; None with fewer than six
 
 
 class Agreement(NamedTuple):
     """How alike two columns of means order the systems."""
 
-    by: str
-    """The measure by which two data sets order, or the data set on which two measures do."""
+    by: str  # the measure by which two data sets order, or the data set on which two measures do
     one: str
     other: str
     tau: float | None
@@ -80,10 +68,8 @@ class Experiment(Result):
 
     name: str
     description: str
-    comparisons: Mapping[str, Comparison]
-    """By data set."""
-    macro: Mapping[tuple[str, str], Macro]
-    """By system and measure, of the measures that every data set has."""
+    comparisons: Mapping[str, Comparison]  # by data set
+    macro: Mapping[tuple[str, str], Macro]  # by system and measure, of the measures that every data set has
     agreements: tuple[Agreement, ...]
     notes: tuple[str, ...]
 
@@ -102,29 +88,10 @@ class Experiment(Result):
         """All systems, the baseline first."""
         return self.first.names
 
-    def record(self) -> dict[str, Any]:
-        """Return all of it for JSON."""
-        from permed_measures.comparison.experiment.report import as_dict  # noqa: PLC0415  (for those who read it)
-
-        return as_dict(self)
-
-    def as_table(self) -> Table:
-        """Return one row per data set, measure and system, then those over all sets."""
-        from permed_measures.comparison.experiment.report import as_table  # noqa: PLC0415  (as above)
-
-        return as_table(self)
-
-    def document(self) -> Document:
-        """Return the means over the sets, a table per set, and how alike they order the systems."""
-        from permed_measures.comparison.experiment.report import document  # noqa: PLC0415  (as above)
-
-        return document(self)
-
-    def page(self) -> Document:
-        """Return the page, with what can be concluded on each set, and plots."""
-        from permed_measures.comparison.experiment.report import page  # noqa: PLC0415  (as above)
-
-        return page(self)
+    record = made_by("comparison.experiment.report", Result.record, "as_dict")
+    as_table = made_by("comparison.experiment.report", Result.as_table)
+    document = made_by("comparison.experiment.report", Result.document)
+    page = made_by("comparison.experiment.report", Result.page)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the values of all queries into a folder, a file per data set that compare() takes too."""
@@ -136,7 +103,7 @@ class Experiment(Result):
             save_comparison(comparison, target / f"{place + 1}-{called}.values", about)
 
     @staticmethod
-    def load(folder: str | PathLike[str]) -> Experiment:
+    def load(folder: str | PathLike[str]) -> "Experiment":
         """Read what :meth:`save` wrote."""
         found = []
         for path in sorted(Path(folder).glob("*.values")):
@@ -198,8 +165,7 @@ def run_plan(plan: ExperimentPlan, progress: Step | None = None) -> Experiment:
 
 
 Job = tuple[DataSet, str, Any]
-_QRELS: dict[str, Any] = {}
-"""Of this process: the qrels of a data set are read once for all its runs."""
+_QRELS: dict[str, Any] = {}  # of this process: the qrels of a data set are read once for all its runs
 
 
 def _evaluate(job: Job) -> Evaluation:
@@ -253,8 +219,7 @@ def _experiment(name: str, description: str, comparisons: Mapping[str, Compariso
     return Experiment(name, description, comparisons, macro, tuple(agreements), tuple(notes))
 
 
-Found = Sequence[tuple[str, Comparison, Measure]]
-"""Data sets, their comparisons, and what a measure is there."""
+Found = Sequence[tuple[str, Comparison, Measure]]  # data sets, their comparisons, and what a measure is there
 
 
 def _shared(comparisons: Mapping[str, Comparison]) -> tuple[dict[str, Found], list[str]]:
@@ -314,18 +279,15 @@ def _interval(estimates: Sequence[inference.Estimate | None], alpha: float) -> I
 
 
 def _agreements(comparisons: Mapping[str, Comparison], shared: Mapping[str, Found]) -> list[Agreement]:
+    def column(comparison: Comparison, measure: Measure) -> list[float]:
+        return [comparison.whole.means[system, measure].value or 0.0 for system in comparison.names]
+
     found = []
     for label, sets in shared.items():
-        columns = {dataset: _column(comparison, measure) for dataset, comparison, measure in sets}
-        found += _pairs(label, columns)
+        found += _pairs(label, {dataset: column(comparison, measure) for dataset, comparison, measure in sets})
     for dataset, comparison in comparisons.items():
-        columns = {label: _column(comparison, measure) for measure, label in comparison.labels.items()}
-        found += _pairs(dataset, columns)
+        found += _pairs(dataset, {label: column(comparison, measure) for measure, label in comparison.labels.items()})
     return found
-
-
-def _column(comparison: Comparison, measure: Measure) -> list[float]:
-    return [comparison.whole.means[system, measure].value or 0.0 for system in comparison.names]
 
 
 def _pairs(by: str, columns: Mapping[str, Sequence[float]]) -> list[Agreement]:

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from permed_measures.comparison import check_options
+from permed_measures.comparison.changes import Settings
 from permed_measures.comparison.systems import is_repeated
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate import Plan, choose
@@ -28,8 +28,7 @@ class DataSet:
 
     name: str
     qrels: Any
-    measured: Mapping[str, Any]
-    """The options of evaluate()."""
+    measured: Mapping[str, Any]  # the options of evaluate()
     cluster: Groups | None
     runs: Mapping[str, Sequence[Any]]
 
@@ -40,13 +39,10 @@ class ExperimentPlan:
 
     name: str
     description: str
-    systems: tuple[str, ...]
-    """The baseline first."""
+    systems: tuple[str, ...]  # the baseline first
     datasets: tuple[DataSet, ...]
-    deciding: Mapping[str, Any]
-    """Test, correction, alpha, margin, seed, where they are given."""
-    output: Mapping[str, Path]
-    """Files to write, by format; under 'values' the folder of the values."""
+    deciding: Mapping[str, Any]  # test, correction, alpha, margin, seed, where they are given
+    output: Mapping[str, Path]  # files to write, by format; under 'values' the folder of the values
 
 
 def read_plan(source: str | PathLike[str] | Mapping[str, Any]) -> ExperimentPlan:
@@ -154,12 +150,7 @@ class _Reader:
         if isinstance(profile, str) and profile.endswith(".toml"):
             measured["profile"] = self.folder / profile
         try:
-            labels, *_, rel = choose(
-                measured.get("measures"),
-                measured.get("profile"),
-                measured.get("queries"),
-                measured.get("min_relevance"),
-            )
+            labels, *_, rel = choose(*map(measured.get, ("measures", "profile", "queries", "min_relevance")))
             Plan(list(labels), rel, measured.get("order", "float32"))
         except (ParamError, InputError) as error:
             self.wrong.append(f"data set {name!r}: {error}")
@@ -189,13 +180,12 @@ class _Reader:
 
     def _check_deciding(self) -> None:
         given = {key: self.table[key] for key in _DECIDING if key in self.table}
-        seed = given.pop("seed", 0)
-        for key, value in (*given.items(), ("seed", seed)):
+        for key, value in given.items():
             whole = key == "seed" and (type(value) is not int or value < 0)
             if whole or (key in ("alpha", "margin") and type(value) not in (int, float)):
                 self.wrong.append(f"{key} = {value!r} is not {'a whole number >= 0' if whole else 'a number'}")
                 return
         try:
-            check_options(**given)
+            Settings(**given)
         except ParamError as error:
             self.wrong.append(str(error))

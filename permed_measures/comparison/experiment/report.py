@@ -7,6 +7,7 @@ from permed_measures.comparison.experiment import FEWEST_SETS, Experiment, Macro
 from permed_measures.comparison.report import plots, words
 from permed_measures.comparison.report.records import as_dict as comparison_dict
 from permed_measures.comparison.report.records import as_table as comparison_table
+from permed_measures.comparison.report.records import ends
 from permed_measures.comparison.report.tables import changes_table, marks, mean_cell, sentences
 from permed_measures.evaluate.report import standing
 from permed_measures.inference import Interval
@@ -90,9 +91,8 @@ def _set_table(name: str, comparison: Comparison) -> Table:
         for system in comparison.names
     ]
     title = f"{name}: {comparison.counted(whole.queries, whole.units)}"
-    return Table(
-        ["system", *comparison.labels.values()], rows, title, left=1, below=marks(comparison), name="set-table"
-    )
+    heads = ["system", *comparison.labels.values()]
+    return Table(heads, rows, title, left=1, below=marks(comparison), name="set-table")
 
 
 def _agreement_tables(experiment: Experiment) -> list[Table]:
@@ -103,9 +103,8 @@ def _agreement_tables(experiment: Experiment) -> list[Table]:
         "1 is the same order, -1 the reversed one; tau: Kendall's tau-b",
         "tau_AP: errors at the top weigh most (Yilmaz et al. 2008; ties as Urbano and Marrero 2017)",
     ]
-    return [
-        Table(["by", "one", "other", "tau", "tau_AP"], rows, "orders of the systems", left=3, below=below, places=2)
-    ]
+    heads = ["by", "one", "other", "tau", "tau_AP"]
+    return [Table(heads, rows, "orders of the systems", left=3, below=below, places=2)]
 
 
 def _definitions(experiment: Experiment) -> list[str]:
@@ -120,11 +119,9 @@ def as_table(experiment: Experiment) -> Table:
         for record in comparison_table(found).records()
     ]
     for (system, label), macro in experiment.macro.items():
-        low, high = macro.interval or (None, None)
-        lower, upper = macro.difference_interval or (None, None)
-        record = {"run": system, "name": label, "mean": macro.mean, "mean_low": low, "mean_high": high}
-        change = {"difference": macro.difference, "difference_low": lower, "difference_high": upper}
-        records.append({**record, **change, "sets_higher": macro.sets_higher, "sets_lower": macro.sets_lower})
+        record = {"run": system, "name": label, "mean": macro.mean, **ends("mean", macro.interval)}
+        record |= {"difference": macro.difference, **ends("difference", macro.difference_interval)}
+        records.append({**record, "sets_higher": macro.sets_higher, "sets_lower": macro.sets_lower})
     heads = list(dict.fromkeys(head for record in records for head in record))
     return Table(heads, [[record.get(head) for head in heads] for record in records])
 
@@ -132,9 +129,7 @@ def as_table(experiment: Experiment) -> Table:
 def as_dict(experiment: Experiment) -> dict[str, Any]:
     """Return all of it for JSON."""
     return {
-        "name": experiment.name,
-        "description": experiment.description,
-        "baseline": experiment.baseline,
+        **{name: getattr(experiment, name) for name in ("name", "description", "baseline")},
         "systems": list(experiment.systems),
         "macro": [
             {"system": system, "measure": label, **macro._asdict()}

@@ -2,18 +2,8 @@
 
 from html import escape
 
-from permed_measures.comparison import Change, Comparison
-from permed_measures.comparison.report import plots, words
-from permed_measures.comparison.report.tables import (
-    changes_table,
-    every_sentence,
-    groups_tables,
-    marks,
-    means_table,
-    pairs_tables,
-    sentences,
-    verdicts,
-)
+from permed_measures.comparison import Comparison
+from permed_measures.comparison.report import plots, tables, words
 from permed_measures.evaluate.report import unjudged_table
 from permed_measures.render.document import Block, Document, Figure, Html, Lines, Section
 from permed_measures.render.html import figures
@@ -27,15 +17,15 @@ def page(comparison: Comparison) -> Document:
     query_ids = list(dict.fromkeys(q for column in comparison.values.values() for q in column))
     method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
-        Section("Means", [means_table(comparison, marks(comparison))], "means"),
+        Section("Means", [tables.means_table(comparison, tables.marks(comparison))], "means"),
         *(Section(table.title, [table], "unjudged") for table in unjudged_table(comparison.unjudged)),
-        Section("What can be concluded", [*verdicts(comparison), *_conclusions(comparison)], "conclusions"),
+        Section("What can be concluded", [*tables.verdicts(comparison), *_conclusions(comparison)], "conclusions"),
         Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
-        Section(f"Changes against {comparison.baseline}", [changes_table(comparison, method)], "changes"),
-        *(Section(table.title, [table]) for table in pairs_tables(comparison)),
+        Section(f"Changes against {comparison.baseline}", [tables.changes_table(comparison, method)], "changes"),
+        *(Section(table.title, [table]) for table in tables.pairs_tables(comparison)),
     ]
     if comparison.groups:
-        sections.append(Section(f"By {comparison.grouped_by}", groups_tables(comparison), "groups"))
+        sections.append(Section(f"By {comparison.grouped_by}", tables.groups_tables(comparison), "groups"))
     sections.append(Section("Definitions", [Lines(words.definitions(comparison))], "definitions"))
     sections.append(Section("Conditions", [Lines(words.conditions(comparison))], "conditions"))
     if comparison.notes:
@@ -62,18 +52,18 @@ def _largest_loss_first(comparison: Comparison, query_ids: list[str]) -> list[st
 
 def notebook(comparison: Comparison) -> Document:
     """Return what a notebook shows: means, verdicts and plots; the rest is folded."""
-    said, by_run = sentences(comparison)
+    said, by_run = tables.sentences(comparison)
     concluded = Lines([*(text for *_, text in said), *by_run])
     sections = [
-        Section("", [means_table(comparison, marks(comparison))]),
-        Section("", [*verdicts(comparison), concluded]),
+        Section("", [tables.means_table(comparison, tables.marks(comparison))]),
+        Section("", [*tables.verdicts(comparison), concluded]),
         Section("", [_plots(comparison)]),
         *(Section(table.title, [table], folded=True) for table in unjudged_table(comparison.unjudged)),
-        Section("Changes", [changes_table(comparison, words.method(comparison))], folded=True),
-        *(Section(table.title, [table], folded=True) for table in pairs_tables(comparison)),
+        Section("Changes", [tables.changes_table(comparison, words.method(comparison))], folded=True),
+        *(Section(table.title, [table], folded=True) for table in tables.pairs_tables(comparison)),
         Section("Definitions", [Lines(words.definitions(comparison))], folded=True),
     ]
-    sections += [Section("Groups", groups_tables(comparison), folded=True)] if comparison.groups else []
+    sections += [Section("Groups", tables.groups_tables(comparison), folded=True)] if comparison.groups else []
     sections += [Section("Notes on the input", [Lines(comparison.notes)])] if comparison.notes else []
     return Document("", _summary(comparison), sections)
 
@@ -90,12 +80,12 @@ def _summary(comparison: Comparison) -> str:
 
 def _conclusions(comparison: Comparison) -> list[Block]:
     items = []
-    for run, measure, sentence in every_sentence(comparison):
+    for run, measure, sentence in tables.every_sentence(comparison):
         verdict = comparison.whole.changes[run, measure].verdict
         badge = f'<span class="badge {_BADGES.get(verdict, "tie")}">{verdict}</span>'
         items.append(f"<li>{badge} {escape(sentence)}</li>")
     every = f'<ul class="conclusions">{"".join(items)}</ul>'
-    _, by_run = sentences(comparison)
+    _, by_run = tables.sentences(comparison)
     if not by_run:
         return [Html(every)]
     return [Lines(by_run), Html(f"<details><summary>every comparison in a sentence</summary>{every}</details>")]
@@ -119,7 +109,8 @@ def _by_query_plots(comparison: Comparison) -> list[Html]:
             change = comparison.whole.changes[run, measure]
             drawn = plots.sorted_differences_plot(comparison, run, measure, width)
             drawn += plots.win_tie_loss_bar(change, width)
-            rows[-1].append(Figure(drawn, f"{label}: {run}", _counts(change)))
+            counts = f"{change.wins} better, {change.ties} equal, {change.losses} worse"
+            rows[-1].append(Figure(drawn, f"{label}: {run}", counts))
         if len(comparison.runs) > 1:
             rows.append([])
     intro = (
@@ -127,7 +118,3 @@ def _by_query_plots(comparison: Comparison) -> list[Html]:
         "queries gain, tie and lose.</p>"
     )
     return [Html(intro), *(figures(row, "figures pairs" if in_pairs else "figures") for row in rows if row)]
-
-
-def _counts(change: Change) -> str:
-    return f"{change.wins} better, {change.ties} equal, {change.losses} worse"

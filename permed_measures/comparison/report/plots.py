@@ -4,7 +4,8 @@ from functools import partial
 
 from ir_measures import Measure
 
-from permed_measures.comparison import Change, Comparison
+from permed_measures.comparison import Comparison
+from permed_measures.comparison.changes import Change
 from permed_measures.comparison.report import words
 from permed_measures.errors import check_choice
 from permed_measures.evaluate.report import cutoff_panels
@@ -57,12 +58,9 @@ def _means(comparison: Comparison) -> list[Panel]:
 
 
 def _differences(comparison: Comparison) -> list[Panel]:
-    panels = []
-    for measure, label in comparison.labels.items():
-        for run in comparison.runs:
-            title = f"{label}: {run} \u2212 {comparison.baseline}"
-            panels.append(Panel(title, partial(sorted_differences_plot, comparison, run, measure), label, run))
-    return panels
+    minus, draw = f" \u2212 {comparison.baseline}", partial(sorted_differences_plot, comparison)
+    pairs = [(run, measure, label) for measure, label in comparison.labels.items() for run in comparison.runs]
+    return [Panel(f"{label}: {run}{minus}", partial(draw, run, measure), label, run) for run, measure, label in pairs]
 
 
 def _wins(comparison: Comparison) -> list[Panel]:

@@ -4,16 +4,20 @@ from typing import Any
 
 from ir_measures import Measure
 
-from permed_measures.comparison import Change, Comparison
-from permed_measures.comparison import Table as Part
+from permed_measures.comparison import Comparison
 from permed_measures.comparison.all_pairs import Pairs
+from permed_measures.comparison.changes import Change
+from permed_measures.comparison.changes import Table as Part
 from permed_measures.comparison.report import words
+from permed_measures.inference import Interval
 from permed_measures.measures.definitions import definition
 from permed_measures.render.document import Table
 from permed_measures.render.result import flat_names
 
-_INSIDE = ("estimate", "shown")
-"""What a change holds for others to compute with; its interval says it to readers."""
+_INSIDE = ("estimate", "shown")  # what a change holds for others to compute with; its interval says it to readers
+_DECIDED = ("decided_by", "p_adjusted", "smallest_p", "verdict")
+_CHANGE = (*_DECIDED, "units", "wins", "ties", "losses", "effect_size", "detectable")
+"""What a row has of a change, under the names it has there."""
 
 
 def as_table(comparison: Comparison) -> Table:
@@ -28,64 +32,32 @@ def as_table(comparison: Comparison) -> Table:
     return Table(heads, [[line.get(head) for head in heads] for line in lines])
 
 
+def ends(name: str, found: Interval | None) -> dict[str, Any]:
+    """Return the ends of an interval, or None, under names of their own."""
+    return dict(zip((f"{name}_low", f"{name}_high"), found or (None, None), strict=True))
+
+
 def _line(comparison: Comparison, table: Part, run: str, measure: Measure) -> dict[str, Any]:
-    mean = table.means[run, measure]
-    low, high = mean.interval or (None, None)
-    line: dict[str, Any] = {
-        "group": table.group,
-        "run": run,
-        "description": comparison.descriptions.get(run),
-        "name": comparison.labels[measure],
-        "measure": str(measure),
-        "queries": mean.queries,
-        "mean": mean.value,
-        "mean_low": low,
-        "mean_high": high,
-        **({"runs": 1, "run_deviation": None} if comparison.repeats else {}),
-    }
-    if (run, measure) in table.spreads:
-        spread = table.spreads[run, measure]
-        line |= {"runs": spread.runs, "run_deviation": spread.deviation}
+    mean, p_imp = table.means[run, measure], table.p_imp.get(run)
+    line: dict[str, Any] = {"group": table.group, "run": run, "description": comparison.descriptions.get(run)}
+    line |= {"name": comparison.labels[measure], "measure": str(measure), "queries": mean.queries, "mean": mean.value}
+    line |= ends("mean", mean.interval)
+    if comparison.repeats:
+        spread = table.spreads.get((run, measure))
+        line |= {"runs": spread.runs if spread else 1, "run_deviation": spread and spread.deviation}
     change = table.changes.get((run, measure))
-    if change is None:
-        return line | _pairs_line(comparison, table, run, measure)
-    low, high = change.interval or (None, None)
-    return line | {
-        "pairs": change.queries,
-        "difference": change.difference,
-        "relative": change.relative,
-        "difference_low": low,
-        "difference_high": high,
-        **{f"p_{test}": value for test, value in change.p_values.items()},
-        "decided_by": change.decided_by,
-        "p_adjusted": change.p_adjusted,
-        "smallest_p": change.smallest_p,
-        "verdict": change.verdict,
-        "units": change.units,
-        "wins": change.wins,
-        "ties": change.ties,
-        "losses": change.losses,
-        "effect_size": change.effect_size,
-        "detectable": change.detectable,
-        **_p_imp_line(table, run),
-        **_pairs_line(comparison, table, run, measure),
-    }
-
-
-def _p_imp_line(table: Part, run: str) -> dict[str, Any]:
-    if run not in table.p_imp:
-        return {}
-    low, high = table.p_imp[run].interval or (None, None)
-    return {"p_imp": table.p_imp[run].value, "p_imp_low": low, "p_imp_high": high, "p_imp_p": table.p_imp[run].p}
-
-
-def _pairs_line(comparison: Comparison, table: Part, run: str, measure: Measure) -> dict[str, Any]:
-    if not comparison.pairs:
-        return {}
-    pairs = comparison.pairs[measure]
-    of_all = table.group is None
-    p_values = {f"p_against_{name}": pairs.p_values.get((run, name)) for name in comparison.names}
-    return {"letters": pairs.letters[run]} | p_values if of_all else {}
+    if change is not None:
+        line |= {"pairs": change.queries, "difference": change.difference, "relative": change.relative}
+        line |= ends("difference", change.interval)
+        line |= {f"p_{test}": value for test, value in change.p_values.items()}
+        line |= {name: getattr(change, name) for name in _CHANGE}
+        if p_imp is not None:
+            line |= {"p_imp": p_imp.value, **ends("p_imp", p_imp.interval), "p_imp_p": p_imp.p}
+    if comparison.pairs and table.group is None:
+        pairs = comparison.pairs[measure]
+        line["letters"] = pairs.letters[run]
+        line |= {f"p_against_{name}": pairs.p_values.get((run, name)) for name in comparison.names}
+    return line
 
 
 def flat(comparison: Comparison) -> dict[str, float]:
@@ -97,9 +69,9 @@ def flat(comparison: Comparison) -> dict[str, float]:
         found[name] = mean.value
         change = comparison.whole.changes.get((run, measure))
         if change is not None:
-            low, high = change.interval or (None, None)
-            ends = {"": change.difference, "_low": low, "_high": high, "_p": change.p_adjusted}
-            found |= {f"{name}_difference{end}": value for end, value in ends.items()}
+            found[f"{name}_difference"] = change.difference
+            found |= ends(f"{name}_difference", change.interval)
+            found[f"{name}_difference_p"] = change.p_adjusted
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -109,21 +81,12 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "runs": [{"name": name, "description": comparison.descriptions.get(name)} for name in comparison.names],
         "measures": [
-            {
-                "name": label,
-                "measure": str(measure),
-                "definition": definition(measure),
-                "signature": str(comparison.signatures[measure]),
-            }
-            for measure, label in comparison.labels.items()
+            {"name": label, "measure": str(m), "definition": definition(m), "signature": str(comparison.signatures[m])}
+            for m, label in comparison.labels.items()
         ],
         "profile": None if comparison.profile is None else comparison.profile.name,
         "min_relevance": comparison.min_relevance,
-        "test": comparison.test,
-        "correction": comparison.correction,
-        "alpha": comparison.alpha,
-        "seed": comparison.settings.seed,
-        "margin": comparison.settings.margin,
+        **{name: getattr(comparison.settings, name) for name in ("test", "correction", "alpha", "seed", "margin")},
         "unit": "query" if comparison.settings.clusters is None else comparison.settings.clusters.name,
         "grouped_by": comparison.grouped_by,
         "all": _table(comparison, comparison.whole),
@@ -158,16 +121,11 @@ def _pairs(label: str, pairs: Pairs) -> dict[str, Any]:
 
 def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
     means = [
-        {
-            "measure": label,
-            "run": run,
-            "mean": table.means[run, measure].value,
-            "interval": table.means[run, measure].interval,
-            "queries": table.means[run, measure].queries,
-            "repeats": table.spreads[run, measure]._asdict() if (run, measure) in table.spreads else None,
-        }
+        {"measure": label, "run": run, "mean": mean.value, "interval": mean.interval, "queries": mean.queries}
+        | {"repeats": table.spreads[run, measure]._asdict() if (run, measure) in table.spreads else None}
         for measure, label in comparison.labels.items()
         for run in comparison.names
+        for mean in [table.means[run, measure]]
     ]
     changes = [
         {"measure": label, "run": run, **_change(table.changes[run, measure])}

@@ -1,23 +1,21 @@
 """The tables of a comparison, and its report in every format but HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ir_measures import Measure
 
 from permed_measures.comparison import Comparison
-from permed_measures.comparison import Table as Part
+from permed_measures.comparison.changes import Table as Part
 from permed_measures.comparison.report import words
 from permed_measures.evaluate.report import standing, unjudged_table
 from permed_measures.evaluate.spans import is_share
 from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.words import counted, p_value, percent, signed
 
-_ALL_SENTENCES = 6
-"""Up to so many comparisons each has its sentence; above that each run has one."""
+_ALL_SENTENCES = 6  # up to so many comparisons each has its sentence; above that each run has one
 _MANY_GROUPS = 40
 _SHOWN_GROUPS = 10
-_LETTERED = 3
-"""Of two systems, the star says all that letters could."""
+_LETTERED = 3  # of two systems, the star says all that letters could
 
 
 def document(comparison: Comparison, *, brief: bool = False, signatures: bool = False) -> Document:
@@ -115,19 +113,13 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
     for run, measure, label in _pairs(comparison):
         change = comparison.whole.changes[run, measure]
         decides = Cell(change.p_adjusted, words.p_shown(change), marked=change.significant)
-        rows.append(
-            [
-                label,
-                run,
-                Cell(change.difference, sign=True, share=is_share(measure)),
-                Cell(change.relative, percent(change.relative)),
-                Cell(words.interval(change.interval), ends=change.interval, sign=True, share=is_share(measure)),
-                *([Cell(change.p, p_value(change.p)), decides] if corrected else [decides]),
-                words.win_tie_loss(change),
-                Cell(change.effect_size, signed(change.effect_size, decimals=2)),
-                Cell(change.detectable, share=is_share(measure)),
-            ]
-        )
+        share = is_share(measure)
+        row: list[Value] = [label, run, Cell(change.difference, sign=True, share=share)]
+        row.append(Cell(change.relative, percent(change.relative)))
+        row.append(Cell(words.interval(change.interval), ends=change.interval, sign=True, share=share))
+        row += [Cell(change.p, p_value(change.p)), decides] if corrected else [decides]
+        row += [words.win_tie_loss(change), Cell(change.effect_size, signed(change.effect_size, decimals=2))]
+        rows.append([*row, Cell(change.detectable, share=share)])
     p_heads = ["p", f"p, {words.SHORT_CORRECTION_NAMES[comparison.correction]}"] if corrected else ["p"]
     interval = f"{words.level(comparison)} interval"
     heads = ["measure", "run", "change", "gain", interval, *p_heads, "win/tie/loss", "d", "detectable"]
@@ -136,11 +128,15 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
 
 def pairs_tables(comparison: Comparison) -> list[Table]:
     """Lay out all pairs, measure by measure: means, letters, and the p-value of every pair."""
+
+    def cell(p: float | None) -> Value:
+        return "" if p is None else Cell(p, p_value(p), marked=p < comparison.alpha)
+
     tables = []
     for measure, pairs in comparison.pairs.items():
         names = list(pairs.means)
         rows: list[list[Value]] = [
-            [name, pairs.letters[name], mean, *(_pair_cell(comparison, pairs.p_values, name, other) for other in names)]
+            [name, pairs.letters[name], mean, *(cell(pairs.p_values.get((name, other))) for other in names)]
             for name, mean in pairs.means.items()
         ]
         first = f"{pairs.first[0]} is first" if len(pairs.first) == 1 else f"tied for first: {', '.join(pairs.first)}"
@@ -152,13 +148,6 @@ def pairs_tables(comparison: Comparison) -> list[Table]:
         title = f"all pairs by {comparison.labels[measure]}, {comparison.counted(pairs.queries, pairs.units)}"
         tables.append(Table(["run", "letters", "mean", *names], rows, title, left=2, below=below, name="pairs-table"))
     return tables
-
-
-def _pair_cell(comparison: Comparison, p_values: Mapping[tuple[str, str], float], name: str, other: str) -> Value:
-    if name == other:
-        return ""
-    p = p_values[name, other]
-    return Cell(p, p_value(p), marked=p < comparison.alpha)
 
 
 def groups_tables(comparison: Comparison) -> list[Table]:
@@ -196,10 +185,8 @@ def _summary(comparison: Comparison) -> list[Table]:
     extremes: list[list[Value]] = []
     for run, measure, label in _pairs(comparison):
         changes = [(part.changes[run, measure].difference, part) for part in comparison.groups]
-        ordered = sorted(
-            ((change, part) for change, part in changes if change is not None),
-            key=lambda pair: (pair[0], pair[1].group),
-        )
+        known = [(change, part) for change, part in changes if change is not None]
+        ordered = sorted(known, key=lambda pair: (pair[0], pair[1].group))
         if not ordered:
             continue
         numbers = [change for change, _ in ordered]
@@ -209,18 +196,16 @@ def _summary(comparison: Comparison) -> list[Table]:
         cells = [Cell(value, signed(value)) for value in shares]
         spread.append([label, run, "/".join(map(str, counts)), str(starred), *cells])
         if measure == comparison.measures[0]:
-            ends = [("worst", ordered[:_SHOWN_GROUPS]), ("best", ordered[: -_SHOWN_GROUPS - 1 : -1])]
+            sides = [("worst", ordered[:_SHOWN_GROUPS]), ("best", ordered[: -_SHOWN_GROUPS - 1 : -1])]
             extremes += [
                 [run, end, part.group or "", str(part.queries), Cell(change, signed(change))]
-                for end, some in ends
+                for end, some in sides
                 for change, part in some
             ]
     heads = ["measure", "run", "better/equal/worse", "starred", "lowest", "10%", "median", "90%", "highest"]
     below = ["changes of the means of groups; CSV and JSON have every group"]
     by = f"the {_SHOWN_GROUPS} worst and best by {next(iter(comparison.labels.values()))}"
-    return [
-        Table(heads, spread, title, left=2, below=below, name="groups-table"),
-        Table(
-            ["run", "", comparison.grouped_by or "", "queries", "change"], extremes, by, left=3, name="extremes-table"
-        ),
-    ]
+    ends = Table(
+        ["run", "", comparison.grouped_by or "", "queries", "change"], extremes, by, left=3, name="extremes-table"
+    )
+    return [Table(heads, spread, title, left=2, below=below, name="groups-table"), ends]

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from ir_measures import Measure
 
-from permed_measures.comparison import Change, Comparison, Table, p_imp
+from permed_measures.comparison import Comparison, p_imp
+from permed_measures.comparison.changes import Change, Table
 from permed_measures.comparison.repeats import apart
 from permed_measures.evaluate.spans import is_share
 from permed_measures.inference import EXACT_UNITS, POWER, Interval

@@ -4,8 +4,6 @@ A :class:`Convention` says everything that is needed to get one number. The axes
 toggles them: first what is evaluated, then what is computed, last what is printed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Conventions as measures and measures as conventions: what ``evaluate()`` computes, and how it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -104,8 +104,7 @@ class JudgedRun:
         returned = _as_lists(run)
         self.query_ids = [*self.qrels, *(query_id for query_id in returned if query_id not in self.qrels)]
         if not self.query_ids:
-            msg = "no query to explain: qrels and run are empty"
-            raise InputError(msg)
+            raise InputError("no query to explain: qrels and run are empty")
         self.number = len(self.query_ids)
         self.in_qrels = np.arange(self.number) < len(self.qrels)
         self.in_run = np.array([query_id in returned for query_id in self.query_ids], dtype=bool)
@@ -344,8 +343,7 @@ def _scored(query_id: str, ids: list[str], scores: Sequence[Any]) -> tuple[list[
     if np.isnan(values).any():
         place = int(np.isnan(values).argmax())
         what = "NaN" if scores[place] != scores[place] else f"{scores[place]!r}, a {type(scores[place]).__name__}"
-        msg = f"query {query_id!r}, document {ids[place]!r}: the score is {what}; a score is a number"
-        raise InputError(msg)
+        raise InputError(f"query {query_id!r}, document {ids[place]!r}: the score is {what}; a score is a number")
     return ids, values
 
 

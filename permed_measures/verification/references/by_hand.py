@@ -6,17 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from permed_measures.verification.references.reference import (
-    Computation,
-    Grades,
-    Params,
-    Qrels,
-    Reference,
-    Run,
-    Values,
-    cutoff_of,
-    trec_order,
-)
+from permed_measures.verification.references import Computation, Grades, Params, Qrels, Reference, Run, trec_order
 
 
 @dataclass(frozen=True)
@@ -32,7 +22,7 @@ class _List:
 
     @property
     def top(self) -> list[str]:
-        return self.ranking[: cutoff_of(self.params)]
+        return self.ranking[: self.params.get("cutoff")]
 
     def is_relevant(self, doc_id: str) -> bool:
         return doc_id in self.grades and self.grades[doc_id] >= self["rel"]
@@ -97,7 +87,7 @@ def _gwap(q: _List) -> float:
         grade, weights = q.grades[doc_id], q["weights"]
         return float(grade / q["max_rel"] if weights is None else weights[grade])
 
-    cutoff = cutoff_of(q.params)
+    cutoff = q.params.get("cutoff")
     divisor: dict[str, float] = {
         "relevant": q.num_rel,
         "cutoff": len(q.relevant[:cutoff]),
@@ -130,7 +120,7 @@ def _dcg(gains: list[float], cutoff: int | None) -> float:
 def _ndcg(q: _List, *, among_returned: bool = False) -> float:
     gains = [_gain(q.grades[doc_id], q.params) if doc_id in q.grades else 0.0 for doc_id in q.ranking]
     possible = gains if among_returned else [_gain(grade, q.params) for grade in q.grades.values()]
-    cutoff = cutoff_of(q.params)
+    cutoff = q.params.get("cutoff")
     return _share(_dcg(gains, cutoff), _dcg(sorted(possible, reverse=True), cutoff))
 
 
@@ -297,7 +287,7 @@ Definition = Callable[[Grades, list[str], Params], float]
 def written_out(definition: Definition, params: Params) -> Computation:
     """Return the computation of a definition for every query."""
 
-    def compute(qrels: Qrels, run: Run) -> Values:
+    def compute(qrels: Qrels, run: Run) -> dict[str, float]:
         values = {}
         for query_id, grades in qrels.items():
             ranking = trec_order(run.get(query_id, {}))
@@ -310,9 +300,7 @@ def written_out(definition: Definition, params: Params) -> Computation:
 
 
 def _find(name: str, params: Params) -> Computation | None:
-    if name not in _MEASURES:
-        return None
-    return written_out(lambda *given: _MEASURES[name](_List(*given)), params)
+    return written_out(lambda *given: _MEASURES[name](_List(*given)), params) if name in _MEASURES else None
 
 
 REFERENCES = (Reference("by_hand", package="", find=_find),)

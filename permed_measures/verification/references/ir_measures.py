@@ -7,17 +7,8 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
+from permed_measures.verification.references import Computation, Params, Qrels, Reference, Run, Values, whole_grades
 from permed_measures.verification.references.pytrec_eval import own_evaluator
-from permed_measures.verification.references.reference import (
-    Computation,
-    Params,
-    Qrels,
-    Reference,
-    Run,
-    Values,
-    cutoff_of,
-    whole_grades,
-)
 
 _GDEVAL_MAX_GRADE = 4
 _SIXTY_FOUR = "compares scores as 64-bit floats"
@@ -64,7 +55,7 @@ def _supported(provider: str, name: str, params: Params) -> Any:  # noqa: ANN401
 
 
 def _pytrec_eval(name: str, params: Params) -> Computation | None:
-    if name == "Coverage" and cutoff_of(params) is not None:
+    if name == "Coverage" and params.get("cutoff") is not None:
         name = "Success"
     measure = _supported("pytrec_eval", name, params)
     if measure is None:

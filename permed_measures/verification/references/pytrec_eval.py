@@ -6,7 +6,6 @@ precision at every rank and level, recall, or nDCG over fewer judgements.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from importlib import import_module
@@ -14,17 +13,7 @@ from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Any
 
-from permed_measures.verification.references.reference import (
-    Computation,
-    Params,
-    Qrels,
-    Reference,
-    Run,
-    Values,
-    cutoff_of,
-    takes_all,
-    whole_grades,
-)
+from permed_measures.verification.references import Computation, Params, Qrels, Reference, Run, Values, whole_grades
 
 _MAX_GAIN = 2**20
 """trec_eval keeps an array as long as the highest grade."""
@@ -75,7 +64,7 @@ def _ask_binary(qrels: Qrels, run: Run, params: Params, names: Iterable[str], *,
     return _ask(qrels, run, names, level=rel, judged_only=judged_only)
 
 
-def _too_high(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
+def _too_high(qrels: Qrels, _: Run) -> str:
     highest = max((abs(grade) for judged in qrels.values() for grade in judged.values()), default=0)
     return f"grade {highest}: trec_eval keeps an array as long as the highest grade" if highest > _MAX_GAIN else ""
 
@@ -104,7 +93,7 @@ def _binary(name: str, params: Params, *, key: str = "", always: bool = False, f
 
 
 def _cut(stem: str, whole: str, params: Params) -> str:
-    cutoff = cutoff_of(params)
+    cutoff = params.get("cutoff")
     return whole if cutoff is None else f"{stem}_{cutoff}"
 
 
@@ -115,16 +104,14 @@ def _list_ap(params: Params) -> Computation:
 
 
 def _rr(params: Params) -> Computation:
-    cutoff, name = cutoff_of(params), "recip_rank"
-    if cutoff is None:
-        return _binary(name, params)
-    how = f"{name}, 0 below 1/{cutoff}"
-    return _follows([name], params, lambda found: found[name] if found[name] >= 1 / cutoff else 0.0, how=how)
+    cutoff, name = params["cutoff"], "recip_rank"
+    least, how = (0.0, name) if cutoff is None else (1 / cutoff, f"{name}, 0 below 1/{cutoff}")
+    return _follows([name], params, lambda found: found[name] if found[name] >= least else 0.0, how=how)
 
 
 def _coverage(params: Params) -> Computation:
-    if cutoff_of(params) is not None:
-        return _binary(f"success_{cutoff_of(params)}", params)
+    if params.get("cutoff") is not None:
+        return _binary(f"success_{params.get('cutoff')}", params)
     return _follows(["num_rel_ret"], params, lambda found: float(found["num_rel_ret"] > 0), how="num_rel_ret > 0")
 
 
@@ -184,7 +171,7 @@ def _digits(number: float) -> str:
 
 def _num_ret(params: Params) -> Computation:
     if params.get("rel") is None:
-        return replace(_binary("num_ret", {"judged_only": params.get("judged_only")}), refuses=takes_all)
+        return Computation(_binary("num_ret", {"judged_only": params.get("judged_only")}).compute, how="num_ret")
     return _binary("num_rel_ret", params)
 
 
@@ -246,7 +233,8 @@ def _from_levels(
         lists: dict[str, list[float]] = {}
         judged_only = bool(params.get("judged_only"))
         for level in wanted(qrels) or [1]:
-            for query_id, marks in _marks(_thresholded(qrels, level), run, cutoff_of(params), judged_only=judged_only):
+            judged = _thresholded(qrels, level)
+            for query_id, marks in _marks(judged, run, params.get("cutoff"), judged_only=judged_only):
                 below = lists.get(query_id, [-math.inf] * len(marks))
                 lists[query_id] = [level if mark else lower for mark, lower in zip(marks, below, strict=True)]
         return {query_id: value(reached, list(qrels[query_id].values())) for query_id, reached in lists.items()}
@@ -270,9 +258,9 @@ def _gwap(params: Params) -> Computation:
         relevant = [grade for grade in judged if grade >= rel]
         divisor: dict[str, float] = {
             "relevant": len(relevant),
-            "cutoff": len(relevant[: cutoff_of(params)]),
+            "cutoff": len(relevant[: params.get("cutoff")]),
             "retrieved": len(found),
-            "ideal": sum(sorted(map(weight, relevant), reverse=True)[: cutoff_of(params)]),
+            "ideal": sum(sorted(map(weight, relevant), reverse=True)[: params.get("cutoff")]),
         }
         return total / divisor[params["norm"]] if divisor[params["norm"]] else 0.0
 
@@ -365,13 +353,9 @@ _MEASURES: dict[str, Callable[[Params], Computation]] = {
 }
 
 
-REFERENCES = (
-    Reference(
-        "pytrec_eval",
-        package="pytrec_eval",
-        find=lambda name, params: _MEASURES[name](params) if name in _MEASURES else None,
-        program="pytrec_eval",
-        distributions=("pytrec-eval-terrier", "pytrec_eval"),
-        known=("0.5.6", "0.6"),
-    ),
-)
+def _find(name: str, params: Params) -> Computation | None:
+    return _MEASURES[name](params) if name in _MEASURES else None
+
+
+_PUBLISHED = ("pytrec-eval-terrier", "pytrec_eval")
+REFERENCES = (Reference("pytrec_eval", "pytrec_eval", _find, str, "pytrec_eval", _PUBLISHED, ("0.5.6", "0.6")),)

@@ -4,16 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 
-from permed_measures.verification.references.reference import (
-    Computation,
-    Params,
-    Qrels,
-    Reference,
-    Run,
-    Values,
-    cutoff_of,
-    whole_grades,
-)
+from permed_measures.verification.references import Computation, Params, Qrels, Reference, Run, Values, whole_grades
 
 
 def _ask(qrels: Qrels, run: Run, names: Iterable[str]) -> dict[str, Values]:
@@ -55,7 +46,7 @@ def _computation(compute: Callable[[Qrels, Run], Values], how: str) -> Computati
 
 
 def _name(stem: str, params: Params) -> str:
-    cutoff, rel = cutoff_of(params), params.get("rel", 1)
+    cutoff, rel = params.get("cutoff"), params.get("rel", 1)
     return stem + ("" if cutoff is None else f"@{cutoff}") + ("" if rel == 1 else f"-l{rel}")
 
 

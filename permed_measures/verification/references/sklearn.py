@@ -6,16 +6,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from permed_measures.verification.references.reference import (
-    Computation,
-    Grades,
-    Params,
-    Qrels,
-    Reference,
-    Run,
-    Values,
-    cutoff_of,
-)
+from permed_measures.verification.references import Computation, Grades, Params, Qrels, Reference, Run, Values
 
 
 def _gain(grade: float, params: Params) -> float:
@@ -54,7 +45,7 @@ def _metrics() -> Iterator[Any]:
 
 def _list_ndcg(params: Params) -> Computation:
     def compute(qrels: Qrels, run: Run) -> Values:
-        cutoff = cutoff_of(params)
+        cutoff = params.get("cutoff")
         with _metrics() as metrics:
             return {
                 query_id: float(metrics.ndcg_score(*_padded(*_list(grades, run[query_id], params)), k=cutoff))
@@ -74,8 +65,8 @@ def _ndcg(params: Params) -> Computation:
                 if run.get(query_id):
                     gains = tuple(sorted(_gain(grade, params) for grade in grades.values()))
                     if gains not in ideals:
-                        ideals[gains] = float(metrics.dcg_score(*_padded(gains, gains), k=cutoff_of(params)))
-                    found = metrics.dcg_score(*_padded(*_list(grades, run[query_id], params)), k=cutoff_of(params))
+                        ideals[gains] = float(metrics.dcg_score(*_padded(gains, gains), k=params.get("cutoff")))
+                    found = metrics.dcg_score(*_padded(*_list(grades, run[query_id], params)), k=params.get("cutoff"))
                     values[query_id] = float(found / ideals[gains]) if ideals[gains] else 0.0
         return values
 
