@@ -383,7 +383,8 @@ def beside_spark_by_hand(folder: Path, rows: int, rounds: int) -> None:
     from costs import shuffled
 
     print(
-        f"\n{shown(rows)}, nDCG@10 with check in PySpark, beside a query by hand (wanted: 1.5x its cpu, 2x its shuffle)"
+        f"\n{shown(rows)} sorted by query, nDCG@10 with check in PySpark, beside a query by hand "
+        "(wanted: 1.5x its cpu, 2x its shuffle)"
     )
     found: dict[str, list[dict[str, float]]] = {"yes": [], "": []}
     for by_hand in [*found] * rounds:

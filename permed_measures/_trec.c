@@ -90,7 +90,7 @@ typedef struct {
     Buffer rest;
     Chunk **chunks;
     size_t count, room, depth;
-    int in_doubles, whole, cut;
+    int in_doubles, whole, cut, judged;
     uint64_t seed, *seen;
     size_t num_seen, seen_room;
     Buffer names;
@@ -488,6 +488,64 @@ static int cut(Worker *worker, Chunk *chunk, Group *group, const JudgedQuery *ju
     return add_ids(worker, chunk, group, numbers, count) && add_scores(chunk, group, worker->scores, count);
 }
 
+static int add_words(Chunk *chunk, Group *group, uint32_t first, uint32_t second) {
+    uint32_t words[2] = {first, second};
+    group->num_hits += 2;
+    return append(&chunk->arena, words, sizeof words);
+}
+
+/* Write how many documents come before each tie group of several, and how many it has. */
+static int add_ties(Chunk *chunk, Group *group, const double *scores, size_t count, int in_doubles) {
+    for (size_t end = count, start; end; end = start) {
+        double score = scores[end - 1];
+        for (start = end - 1; start; start--)
+            if (in_doubles ? scores[start - 1] != score : (float)scores[start - 1] != (float)score) break;
+        if (end - start > 1 && !add_words(chunk, group, (uint32_t)(count - end), (uint32_t)(end - start))) return 0;
+    }
+    return 1;
+}
+
+/* Give what is judged, and whatever has the 32-bit score of such a document, in the order of the file; of each its place there
+   and how many have a higher score; then the tie groups of 32-bit scores and of 64-bit ones. Two words come first: whether
+   scores fall from line to line, and how many words are not of the latter. Scores are all there, ascending. */
+static int judged_only(Worker *worker, Chunk *chunk, Group *group, const JudgedQuery *judged) {
+    const Job *job = worker->job;
+    const double *scores = worker->scores;
+    size_t count = worker->count, kept = 0;
+    uint32_t *is_kept = worker->places, *is_shared = is_kept + count, *numbers = is_shared + count, words[2] = {1, 0};
+    int shared = 0;
+    memset(is_kept, 0, 2 * count * sizeof *is_kept);
+    for (uint32_t place = 0; place < judged->count; place++) {
+        uint32_t found = returned(worker, &job->documents[judged->first + place]);
+        size_t start;
+        if (!found) continue;
+        is_kept[found - 1] = 1;
+        start = above(job, scores, count, worker->entries[found - 1].score);
+        if (start + 1 < count && (float)scores[count - start - 2] == (float)scores[count - start - 1])
+            shared = is_shared[start] = 1;
+    }
+    for (size_t place = 0; place < count; place++) {
+        double score = worker->entries[place].score;
+        if (place && score > worker->entries[place - 1].score) words[0] = 0;
+        if (is_kept[place] || (shared && is_shared[above(job, scores, count, score)])) numbers[kept++] = (uint32_t)place;
+    }
+    if (!add_ids(worker, chunk, group, numbers, kept)) return 0;
+    group->scores = chunk->arena.size;
+    group->num_scores = (uint32_t)kept;
+    for (size_t place = 0; place < kept; place++)
+        if (!append(&chunk->arena, &worker->entries[numbers[place]].score, sizeof *scores)) return 0;
+    group->hits = chunk->arena.size;
+    if (!add_words(chunk, group, 0, 0)) return 0;
+    for (size_t place = 0; place < kept; place++) {
+        uint32_t number = numbers[place];
+        if (!add_words(chunk, group, number, (uint32_t)above(job, scores, count, worker->entries[number].score))) return 0;
+    }
+    if (!add_ties(chunk, group, scores, count, 0)) return 0;
+    words[1] = group->num_hits;
+    memcpy(chunk->arena.at + group->hits, words, sizeof words);
+    return add_ties(chunk, group, scores, count, 1);
+}
+
 /* Rank the judged documents that were returned. Of ranks there is one for each entry, 0 where it has none, or none at all. */
 static int add_hits(Worker *worker, Chunk *chunk, Group *group, const JudgedQuery *judged, size_t num_scores, uint32_t *ranks) {
     const Job *job = worker->job;
@@ -512,7 +570,7 @@ static int add_hits(Worker *worker, Chunk *chunk, Group *group, const JudgedQuer
 static int finish(Worker *worker, Chunk *chunk, Text query) {
     const Job *job = worker->job;
     const JudgedQuery *judged = judged_query(job, query);
-    size_t wanted = job->whole ? worker->count : job->depth + 1, num_scores, count = 0, top, room = 2 * worker->count + 1;
+    size_t wanted = job->whole || job->judged ? worker->count : job->depth + 1, num_scores, count = 0, top, room = 2 * worker->count + 1;
     uint32_t *numbers, *ranks;
     double lowest;
     Group *group;
@@ -528,7 +586,9 @@ static int finish(Worker *worker, Chunk *chunk, Text query) {
     group->query_size = query.size;
     group->num_ret = (uint32_t)worker->count;
     if (!append(&chunk->arena, query.at, query.size)) return NO_MEMORY;
+    if (job->judged && judged == NULL) return SOUND;
     num_scores = highest(worker, wanted);
+    if (job->judged) return judged_only(worker, chunk, group, judged) ? SOUND : NO_MEMORY;
     top = num_scores < job->depth + 1 ? num_scores : job->depth + 1;
     lowest = worker->scores[num_scores - top];
     if (job->cut) return cut(worker, chunk, group, judged, (float)lowest) ? SOUND : NO_MEMORY;
@@ -743,7 +803,8 @@ static PyObject *bytes_of(const void *at, size_t size) {
 
 static PyObject *group_as_tuple(const Chunk *chunk, const Group *group, PyObject *grades) {
     const char *arena = (const char *)chunk->arena.at;
-    PyObject *hits = hits_of(chunk, group, grades), *made;
+    PyObject *hits = grades ? hits_of(chunk, group, grades)
+                            : bytes_of(arena + group->hits, group->num_hits * sizeof(uint32_t)), *made;
     if (hits == NULL) return NULL;
     made = Py_BuildValue("(NkNNN)", PyUnicode_FromStringAndSize(arena + group->query, (Py_ssize_t)group->query_size),
                          (unsigned long)group->num_ret, bytes_of(arena + group->ids, group->ids_size),
@@ -781,7 +842,7 @@ static PyObject *answer(Job *job, PyObject *grades) {
         lines += chunk->lines;
         longer += chunk->longer;
         for (size_t number = 0; number < chunk->count; number++) {
-            PyObject *group = group_as_tuple(chunk, &chunk->groups[number], grades);
+            PyObject *group = group_as_tuple(chunk, &chunk->groups[number], job->judged ? NULL : grades);
             if (group == NULL || PyList_Append(groups, group) < 0) {
                 Py_XDECREF(group);
                 break;
@@ -846,6 +907,7 @@ PyObject *read_trec(PyObject *module, PyObject *arguments) {
     job.in_doubles = strcmp(order, "float64") == 0;
     job.whole = strcmp(mode, "whole") == 0;
     job.cut = strcmp(mode, "cut") == 0;
+    job.judged = strcmp(mode, "judged") == 0;
     job.seed = (uint64_t)(uintptr_t)&job * 0x9E3779B97F4A7C15u ^ (uint64_t)time(NULL);
     job.numbers = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (job.numbers == (locale_t)0) return PyErr_NoMemory();

@@ -140,7 +140,7 @@ def test_a_document_that_stands_twice_is_doubted(file):
 
 
 def test_documents_whose_hashes_are_the_same_are_compared(file, monkeypatch):
-    monkeypatch.setattr(large_trec, "_HASH", np.uint64(0))
+    monkeypatch.setattr(large_trec, "_FACTORS", [np.uint64(0)] * 32)
     path = file([GOOD, "q1 Q0 d2 2 1.25 t", "q2 Q0 d2 1 1.5 t"])
     assert [top.num_ret for top in tops(path, 1)] == [2, 1]
     with pytest.raises(Doubt):

@@ -196,16 +196,21 @@ def test_files_of_whole_numbers_and_of_floats_are_one_table(spark, tmp_path):
 def test_duplicates_are_found_by_short_hashes_and_none_where_only_hashes_are_equal(spark, capsys):
     """Of 2,000 documents, 2000 * 1999 / 2 / 65536 = 30 pairs are expected to share 16 bits of their hash."""
     from permed_measures.tables import inspect_tables
-    from permed_measures.tables.engines import packed_lists
+    from permed_measures.tables.engines import doubtful_rows, packed_lists
     from permed_measures.tables.inputs import as_table
 
     qrels = {"q": {"d1": 1}, "short": {"a": 1}}
     run = {"q": {f"d{place}": float(place) for place in range(2000)}, "short": {"a": 1.0, "b": 2.0}}
     judged, returned = tables(spark, qrels, run)
     rows = as_table(returned, "run").rows
-    lists = {row["query"]: row["doubtful"] for row in packed_lists(rows, ()).to_native().collect()}
-    assert lists == {"q": 1, "short": 0}
-    assert {row["doubtful"] for row in packed_lists(rows, (), 32).to_native().collect()} == {0}
+    returned.createOrReplaceTempView("returned")
+    wanted = "SELECT count(*) - count(DISTINCT pmod(xxhash64(doc_id), 65536)) FROM returned WHERE query_id = 'q'"
+    (too_many,) = spark.sql(wanted).first()
+    assert too_many > 0
+    lists = {row["query"]: row for row in packed_lists(rows, ()).to_native().collect()}
+    assert {query: row["doubtful"] for query, row in lists.items()} == {"q": too_many, "short": 0}
+    assert (len(lists["q"]["hash"]), lists["short"]["hash"]) == (2000, None)
+    assert too_many < doubtful_rows(rows, packed_lists(rows, ()), too_many).to_native().count() <= 2 * too_many
     facts = inspect_tables(judged, returned)
     assert (facts.run_rows, facts.duplicates, facts.faults) == (2002, 0, ())
     again = values_of(spark, "query_id, doc_id, score", "('q', 'd7', 0.5D), ('q', 'd7', 0.25D), ('short', 'b', 1D)")
@@ -214,8 +219,19 @@ def test_duplicates_are_found_by_short_hashes_and_none_where_only_hashes_are_equ
     assert "run: 3 duplicates (query 'q', document 'd7'; query 'short', document 'b')" in f"run: {facts.faults[0].text}"
     plan = plan_of(packed_lists(rows, ()).to_native(), capsys)
     (exchanged,) = [line for line in plan.splitlines() if "Exchange" in line]
-    assert "hashpartitioning(query" in exchanged  # by the list, once; documents are not among what is exchanged
+    assert "hashpartitioning(list" in exchanged  # by the list, once; documents are not among what is exchanged
     assert "doc" not in plan[: plan.index("partial_collect_list")].rpartition("Exchange")[2]
+
+
+def test_rows_without_a_system_or_a_query_are_two_lists(spark):
+    """Spark leaves null out of a hash: of ('z', null) and (null, 'z') it is the same."""
+    from permed_measures.tables import evaluate_tables
+
+    qrels = values_of(spark, "query_id, doc_id, relevance", "('q', 'a', 1)")
+    rows = "('x', 'q', 'a', 1D), ('z', NULL, 'b', 1D), (NULL, 'z', 'c', 1D)"
+    run = values_of(spark, "system, query_id, doc_id, score", rows)
+    with pytest.raises(InputError, match="run: 2 empty ids"):
+        evaluate_tables(qrels, run, "AP", system="system")
 
 
 def test_a_spark_table_comes_back_and_nothing_is_computed_before_it_is_asked_for(spark):

@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from permed_measures.files.judged import JudgedLists
 from permed_measures.files.numbers import score_of
-from permed_measures.ranking import Order
+from permed_measures.ranking import Grades, Order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     _Words = NDArray[np.uint64]
     _Places = NDArray[np.intp]
+
+T = TypeVar("T")
 
 _BLOCK = 1 << 21  # bytes; stays in the processor's cache, and numpy's calls are few
 _MOST_THREADS = 4
@@ -49,7 +52,14 @@ _PLACE_IN_TOP_BITS = _WORD(0x0010203040506070)  # times a member of _AT
 _UNITS = 10.0 ** np.arange(-7, 9)
 """What the seventh digit is worth, by the place of the point."""
 
-_HASH = _WORD(0x9E3779B97F4A7C15)
+_DIGITS = 16
+_TENS = 10.0 ** np.arange(_DIGITS + 1)
+
+_FACTORS = [_WORD(pow(0x9E3779B97F4A7C15, power, 1 << 64)) for power in range(1, _LONGEST // 8 + 1)]
+"""A hash is the sum of an id's words times these, mixed: the same in every block."""
+
+_NEAR = 16
+"""Bits of a hash by which a document is seen not to be judged."""
 
 
 class Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
@@ -73,22 +83,29 @@ class Top(NamedTuple):
 
 def tops(path: Path, depth: int, order: Order = "float32") -> Iterator[Top]:
     """Yield the first ``depth`` documents of every query, or raise Doubt."""
-    for part, block in _blocks(path, depth, order):
-        try:
-            yield from block.result()
-        except Doubt as doubt:  # noqa: PERF203  (it ends the loop)
-            doubt.part = part
-            raise
+    for found in _of_blocks(path, lambda block: block.tops(depth, order)):
+        yield from found
 
 
-def _blocks(path: Path, depth: int, order: Order) -> Iterator[tuple[tuple[int, int], Future[list[Top]]]]:
+def judged(path: Path, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> Iterator[JudgedLists]:
+    """Yield what ranks of judged documents depend on, block by block, or raise Doubt."""
+    yield from _of_blocks(path, lambda block: block.judged(qrels, numbers))
+
+
+def _of_blocks(path: Path, make: Callable[[_Block], T]) -> Iterator[T]:
+    """Yield what is made of each block; several are read at once."""
     # memory that is given back and taken again costs more than all the rest: after this the C library keeps it
     np.empty(_KEPT_MEMORY, np.uint8)
     threads = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
     try:
         with path.open("rb") as file:
-            blocks = [(part, threads.submit(_tops, path, *part, depth, order)) for part in _cut(file)]
-        yield from blocks
+            blocks = [(part, threads.submit(lambda part: make(_block(path, *part)), part)) for part in _cut(file)]
+        for part, block in blocks:
+            try:
+                yield block.result()
+            except Doubt as doubt:  # noqa: PERF203  (it ends the loop)
+                doubt.part = part
+                raise
     finally:
         threads.shutdown(cancel_futures=True)
 
@@ -113,7 +130,7 @@ def _cut(file: IO[bytes]) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _tops(path: Path, start: int, stop: int, depth: int, order: Order) -> list[Top]:
+def _block(path: Path, start: int, stop: int) -> _Block:
     with path.open("rb") as file:
         file.seek(start)
         text = file.read(stop - start + _LONGEST)  # words are read beyond the last field
@@ -123,7 +140,7 @@ def _tops(path: Path, start: int, stop: int, depth: int, order: Order) -> list[T
         size += 1
     if start == 0 and text.startswith(BOM_UTF8):
         raise Irregular
-    return _Block(text.ljust(size + _LONGEST, b"\0"), size).tops(depth, order)
+    return _Block(text.ljust(size + _LONGEST, b"\0"), size)
 
 
 class _Block:
@@ -172,12 +189,11 @@ class _Block:
     def _check_documents_differ(self, query_numbers: _Places) -> None:
         """Raise Doubt when two documents of a query have the same id."""
         hashes = np.zeros(len(query_numbers), _WORD)
-        for word, belongs in self.words(*self.field(2)):
-            hashes ^= word & belongs
-            hashes *= _HASH
-            hashes ^= hashes >> _WORD(32)
+        for (word, belongs), factor in zip(self.words(*self.field(2)), _FACTORS, strict=False):
+            hashes += (word & belongs) * factor
+        self.hashes = (hashes ^ hashes >> _WORD(32)) * _FACTORS[0]
         bits = 32 - len(self.firsts).bit_length()  # 32 in all: they are sorted twice as fast as 64
-        keys = (hashes * _HASH >> _WORD(64 - bits)).astype(np.uint32)
+        keys = (self.hashes >> _WORD(64 - bits)).astype(np.uint32)
         keys |= (query_numbers << bits).astype(np.uint32)
         keys.sort()
         for query in np.unique(keys[1:][keys[1:] == keys[:-1]] >> np.uint32(bits)).tolist():
@@ -188,7 +204,7 @@ class _Block:
     def tops(self, depth: int, order: Order) -> list[Top]:
         """Return the first documents of every query."""
         rows = self._candidates(depth)
-        doc_ids = b" ".join([self.text[start:stop] for start, stop in self._slices(2, rows)]).decode().split(" ")
+        doc_ids = self._doc_ids(rows)
         scores = np.array([float(self.text[start:stop]) for start, stop in self._slices(4, rows)])
         exact = scores.tolist()
         with np.errstate(over="ignore"):  # 1e300 is infinite as a 32-bit float
@@ -202,6 +218,26 @@ class _Block:
             result.append(Top(self.text[a:b].decode(), count, first, highest))
             start = stop
         return result
+
+    def judged(self, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists:
+        """Return what ranks of judged documents depend on."""
+        query_ids = [self.text[start:stop].decode() for start, stop in self._slices(0, self.firsts)]
+        is_near = np.zeros(1 << _NEAR, bool)
+        is_near[np.array([_near(d) for query_id in query_ids for d in qrels.get(query_id, ())], np.intp)] = True
+        rows = np.flatnonzero(is_near[(self.hashes >> _WORD(64 - _NEAR)).astype(np.intp)])
+        queries = (np.searchsorted(self.firsts, rows, "right") - 1).tolist()
+        pairs = zip(queries, self._doc_ids(rows), strict=True)
+        hits = rows[np.array([doc_id in qrels.get(query_ids[query], ()) for query, doc_id in pairs], bool)]
+        found = JudgedLists(numbers)
+        counts = dict(zip(query_ids, self.counts.tolist(), strict=True))
+        if len(counts) != len(query_ids):
+            raise Doubt
+        found.add_lists(counts, self._scores(), hits, self._doc_ids)
+        return found
+
+    def _doc_ids(self, rows: _Places) -> list[str]:
+        found = [self.text[start:stop] for start, stop in self._slices(2, rows)]
+        return b" ".join(found).decode().split(" ") if found else []
 
     def _slices(self, place: int, rows: _Places) -> Iterator[tuple[int, int]]:
         starts = self.line_starts[rows] if place == 0 else self.ends[rows, place - 1] + 1
@@ -256,6 +292,34 @@ class _Block:
             low[odd], high[odd] = -np.inf, np.inf
         return low, high
 
+    def _scores(self) -> NDArray[np.float64]:
+        """Return every score: what is a float without its point is rounded rightly when a power of ten divides it."""
+        start, length = self.field(4)
+        is_negative = self.chars[start] == _MINUS
+        start, length = start + is_negative, length - is_negative
+        words = [(word ^ _WORD(ord("0") * _ONES)) & belongs for word, belongs in self.words(start, length)]
+        first, second = [*words, np.zeros_like(words[0])][:2]
+        point, later = (_not_digits(word) >> _WORD(7) for word in (first, second))
+        is_first = point != 0
+        odd = (length > _DIGITS) | (is_first & (later != 0)) | (length <= (point | later != 0))
+        for word, at in ((first, point), (second, later)):
+            odd |= (at & (at - _WORD(1))) != 0
+            odd |= (word & (at * _WORD(0xFF))) != at * _WORD(ord(".") ^ ord("0"))
+        before, after = point - _WORD(1), later - _WORD(1)
+        high = first & before | first >> _WORD(8) & ~before | np.where(is_first, second << _WORD(56), _WORD(0))
+        low = np.where(is_first, second >> _WORD(8), second & after | second >> _WORD(8) & ~after)
+        digits = _eight_digits(high) * _WORD(10**8) + _eight_digits(low)
+        whole = [(at * _PLACE_IN_TOP_BITS >> _WORD(60)).astype(np.intp) for at in (point, later)]
+        whole = np.where(is_first, whole[0], np.where(later != 0, 8 + whole[1], np.minimum(length, _DIGITS)))
+        value: NDArray[np.float64] = digits.astype(np.float64)
+        odd |= value.astype(_WORD) != digits
+        value /= np.where(is_negative, -1.0, 1.0) * _TENS[_DIGITS - whole]
+        try:
+            value[odd] = [score_of(self.text[a:b]) for a, b in self._slices(4, np.flatnonzero(odd))]
+        except ValueError as error:
+            raise Doubt from error
+        return value
+
     def _check_scores(self, rows: _Places) -> None:
         if len(rows) > len(self.ends) // _MOST_ODD:
             raise Doubt
@@ -287,6 +351,14 @@ def _field_ends(chars: NDArray[np.uint8]) -> NDArray[np.intp]:
     if delimiter not in b" \t" or count != len(ends) * (_FIELDS - 1) or (chars[ends[:, -1]] != _LINE_FEED).any():
         raise Irregular
     return ends
+
+
+def _near(doc_id: str) -> int:
+    """Return the first bits of the hash of an id."""
+    text = doc_id.encode(errors="surrogatepass")
+    parts = [int.from_bytes(text[at : at + 8], "little") for at in range(0, min(len(text), _LONGEST), 8)]
+    found = sum(part * int(factor) for part, factor in zip(parts, _FACTORS, strict=False)) % (1 << 64)
+    return (found ^ found >> 32) * int(_FACTORS[0]) % (1 << 64) >> (64 - _NEAR)
 
 
 def _not_digits(words: _Words) -> Any:  # noqa: ANN401  (numpy's)

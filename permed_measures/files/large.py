@@ -6,14 +6,17 @@ TREC files are read by the compiled part; without it, with numpy where only the 
 the file; what only the plain reader can read is left to it.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from permed_measures import ranking
 from permed_measures.errors import InputError
@@ -21,6 +24,11 @@ from permed_measures.files import format_of, trec
 from permed_measures.files.rows import ranked
 from permed_measures.files.source import Source, Unpacked
 from permed_measures.ranking import Grades, Order, Ranking
+
+if TYPE_CHECKING:
+    from permed_measures.files.judged import JudgedLists
+
+T = TypeVar("T")
 
 LARGE = 8 << 20
 """Smaller files are read faster than an engine starts. A packed file counts four times its size."""
@@ -89,7 +97,11 @@ def rankings(  # noqa: PLR0913  (what to read, and how far down)
             return _compiled(source, qrels, top, order, mode)
         if size < large or source.duplicates != "error":
             return None
-        return _plain(source, qrels, None if deep else depth, keep, order)
+        return _plain(
+            source,
+            lambda plain: None if deep else _by_blocks(plain, qrels, max(depth or 0, keep), order),
+            lambda plain: _by_lists(plain, qrels, None if deep else depth, keep, order),
+        )
     if not module.ROWS or size < large or source.on_disk is None or (deep and keep):
         return None
     from permed_measures.files import engine  # noqa: PLC0415  (for large files of rows alone)
@@ -111,6 +123,26 @@ def cut_run(path: str | PathLike[str], qrels: Mapping[str, Grades], depth: int, 
         found[query_id] = dict(zip(ids.decode().split(" "), array("d", scores), strict=True))
         found.num_ret[query_id] = num_ret
     return found
+
+
+def judged_lists(source: Source, qrels: Mapping[str, Grades], *, large: int = LARGE) -> JudgedLists | None:
+    """Return what ranks of judged documents depend on in a large TREC run; None where the plain reader has to do it."""
+    if source.size * (1 if source.packing is None else 4) < large or format_of(source) is not trec:
+        return None
+    from permed_measures.files.judged import JudgedLists  # noqa: PLC0415  (numpy is for large files)
+
+    numbers = {query_id: number for number, query_id in enumerate(qrels)}
+    found = JudgedLists(numbers)
+    if _reader() is None:
+        try:
+            readers = [partial(read, qrels=qrels, numbers=numbers) for read in (_judged_by_blocks, _judged_by_lists)]
+            return _plain(source, *readers)
+        except InputError:  # a document may be there twice
+            return None
+    with _no_collection():
+        groups = _groups(source, qrels, 0, "float32", "judged")
+        found.add_groups(() if groups is None else groups[1])
+    return None if groups is None else found
 
 
 def _reader() -> Any:  # noqa: ANN401  (a function of the compiled part, or None)
@@ -158,7 +190,7 @@ def _groups(
     kind, *found = read(source)
     if kind == "mixed":
         kind, *found = _of_regrouped(source, read)
-    if kind == "again" and source.duplicates != "error":
+    if kind == "again" and (source.duplicates != "error" or mode == "judged"):
         return None
     if kind in ("fault", "again"):
         raise trec.error_of(source, *found)
@@ -198,23 +230,21 @@ def _regrouped(source: Source, folder: Path) -> Path:
     return copy
 
 
-def _plain(
-    source: Source, qrels: Mapping[str, Grades], depth: int | None, keep: int, order: Order
-) -> dict[str, Ranking] | None:
-    """Read with numpy where only the top is wanted; list by list, as the plain reader does, where that has a doubt."""
+def _plain(source: Source, by_blocks: Callable[[Source], T | None], by_lists: Callable[[Source], T]) -> T | None:
+    """Read with numpy; list by list, as the plain reader does, where that has a doubt."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415  (only for large files)
 
     with TemporaryDirectory(prefix="permed-measures-") as folder:
         plain = Unpacked(source, Path(folder)) if source.packing or source.is_pipe else source
-        found = None if depth is None else _by_blocks(plain, qrels, max(depth, keep), order)
+        found = by_blocks(plain)
         if found is not None:
             return found
         try:
-            return _by_lists(plain, qrels, depth, keep, order)
+            return by_lists(plain)
         except trec.MixedError:
             regrouped = Source(_regrouped(plain, Path(folder)))
         try:
-            return _by_lists(regrouped, qrels, depth, keep, order)
+            return by_lists(regrouped)
         except InputError:
             trec.check(plain, "run")  # lines have other numbers than those of the copy
     return None
@@ -230,9 +260,39 @@ def _by_blocks(source: Source, qrels: Mapping[str, Grades], depth: int, order: O
                 return None
             found[query_id] = made
     except Doubt as doubt:
-        if doubt.part is not None:
-            trec.check_parts(source, "run", [doubt.part])
+        _check_part(source, doubt.part)
         return None
+    return found
+
+
+def _check_part(source: Source, part: tuple[int, int] | None) -> None:
+    """Raise the error of a part of a file, if that is why it was doubted."""
+    if part is not None:
+        trec.check_parts(source, "run", [part])
+
+
+def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists | None:
+    from permed_measures.files.blocks import Doubt, judged  # noqa: PLC0415  (numpy is for large files)
+    from permed_measures.files.judged import JudgedLists  # noqa: PLC0415  (as above)
+
+    found = JudgedLists(numbers)
+    try:
+        for part in judged(source.path, qrels, numbers):
+            if not found.lengths.keys().isdisjoint(part.lengths):
+                return None
+            found.join(part)
+    except Doubt as doubt:
+        _check_part(source, doubt.part)
+        return None
+    return found
+
+
+def _judged_by_lists(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists:
+    from permed_measures.files.judged import JudgedLists  # noqa: PLC0415  (numpy is for large files)
+
+    found = JudgedLists(numbers)
+    for query_id, scores, _ in trec.lists(source):
+        found.add_list(query_id, scores, qrels.get(query_id, {}))
     return found
 
 

@@ -19,6 +19,7 @@ from permed_measures.tables.engines import (
     HASH,
     all_differ,
     best_lists,
+    doubtful_rows,
     fetch,
     kept,
     packed_lists,
@@ -140,15 +141,17 @@ def inspected(  # noqa: PLR0913  (all but two with defaults)
     as of :func:`best_lists`, where they are asked for and the engine finds them; as long as the context lasts.
     """
     how: dict[str, Any] = {"whole_run": whole_run, "ranked": ranked}
-    in_spark = run.rows.implementation.is_spark_like()
-    lists = packed_lists(*_flagged(run.unknown_rows, run)) if in_spark else None
-    if not in_spark and best:
-        lists = best_lists(run.rows, depth)
+    if run.rows.implementation.is_spark_like():
+        packed = [packed_lists(*_flagged(table.unknown_rows, table)) for table in (qrels, run)]
+        with kept(packed[0]) as judged, kept(packed[1]) as returned:
+            yield _inspect(qrels, run, depth, **how, judged=judged, lists=returned), None
+        return
+    lists = best_lists(run.rows, depth) if best else None
     if lists is None:
         yield _inspect(qrels, run, depth, **how), None
         return
     with kept(lists) as computed:
-        yield _inspect(qrels, run, depth, **how, lists=computed), None if in_spark else computed
+        yield _inspect(qrels, run, depth, **how, lists=computed), computed
 
 
 def _inspect(  # noqa: PLR0913  (as above)
@@ -158,15 +161,16 @@ def _inspect(  # noqa: PLR0913  (as above)
     *,
     whole_run: bool,
     ranked: nw.LazyFrame[Any] | None,
+    judged: nw.LazyFrame[Any] | None = None,
     lists: nw.LazyFrame[Any] | None = None,
 ) -> TableFacts:
-    judged_queries = queries_of(qrels.rows)
+    judged_queries = queries_of(qrels.rows) if judged is None else judged.select(QUERY)
     seen = ~nw.col("returned" if whole_run else "judged").is_null()
     keys = list_keys(run.rows)
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
     if len(keys) > 1:
         nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
-    packed = lists if run.rows.implementation.is_spark_like() else None
+    packed = None if judged is None else lists
     if ranked is None and lists is not None:
         lists = lists.select(*keys, returned=nw.col(ONE))
     else:
@@ -187,11 +191,11 @@ def _inspect(  # noqa: PLR0913  (as above)
     if both["only_run"]:
         judged_run = judged_run.join(judged_queries, on=QUERY, how="semi")
         packed = None if packed is None else packed.join(judged_queries, on=QUERY, how="semi")
-    in_qrels = _counts(qrels.unknown_rows, qrels)
+    in_qrels = _counts(qrels.unknown_rows, qrels, judged)
     if ranked is None and all_differ(run.unknown_rows):
         in_run = {"rows": both["rows"], "duplicates": 0, **dict.fromkeys(_conditions(run), 0)}
     else:
-        in_run = _counts(judged_run, run, packed)
+        in_run = _counts(judged_run if packed is None else run.unknown_rows, run, packed)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
         faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
@@ -231,10 +235,14 @@ def _conditions(table: InputTable) -> dict[str, nw.Expr]:
 def _counts(rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any] | None = None) -> dict[str, int]:
     """Count rows, faults, and rows that repeat a pair of query and document."""
     flagged, flags = _flagged(rows, table)
-    if rows.implementation.is_spark_like():
-        packed = packed_lists(flagged, flags, 32) if packed is None else packed
+    if packed is not None:
         counts = one_row(packed.select(nw.col(ONE, DOUBTFUL, *flags).sum()))
-        repeated = _repeated(rows, packed) if counts[DOUBTFUL] else 0
+        repeated = 0
+        if counts[DOUBTFUL]:  # two documents may have one hash: look at them as they are
+            pairs = (
+                doubtful_rows(rows, packed, counts[DOUBTFUL]).group_by(*list_keys(rows), DOC).agg(nw.len().alias(ONE))
+            )
+            repeated = one_row(pairs.select((nw.col(ONE) - 1).sum().alias(ONE)))[ONE]
         return {"rows": counts[ONE], "duplicates": repeated, **{name: counts[flag] for flag, name in flags.items()}}
     faulty = [nw.col(name).count() for name in flags]
     hashed = with_hashes(flagged)
@@ -246,16 +254,6 @@ def _counts(rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any
         counts = one_row(pairs.select(nw.col(ONE, *flags).sum(), docs=nw.col(ONE).count()))
     found = {name: counts[flag] for flag, name in flags.items()}
     return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
-
-
-def _repeated(rows: nw.LazyFrame[Any], packed: nw.LazyFrame[Any]) -> int:
-    """Count the rows that repeat a document: in doubtful lists by a longer hash, then by the documents themselves."""
-    keys = list_keys(rows)
-    rows = rows.join(packed.filter(nw.col(DOUBTFUL) > 0).select(*keys), on=keys, how="semi")
-    packed = packed_lists(rows, (), 32).filter(nw.col(DOUBTFUL) > 0)
-    pairs = rows.join(packed.select(*keys), on=keys, how="semi").group_by(*keys, DOC).agg(nw.len().alias(ONE))
-    counts = one_row(pairs.select(nw.col(ONE).sum(), docs=nw.col(ONE).count()))
-    return counts[ONE] - counts["docs"]
 
 
 def _flagged(rows: nw.LazyFrame[Any], table: InputTable) -> tuple[nw.LazyFrame[Any], dict[str, str]]:

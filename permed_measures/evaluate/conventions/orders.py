@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from permed_measures.errors import InputError
+from permed_measures.files.judged import JudgedLists, places, stretches
+from permed_measures.files.large import judged_lists
 from permed_measures.files.numbers import score_of
 from permed_measures.files.source import Source
 from permed_measures.inputs import QrelsLike, RunLike, as_qrels, as_run
@@ -33,6 +35,18 @@ ANY_ORDER = ("expected", "best", "worst")
 
 
 @dataclass(frozen=True, eq=False)
+class Rest:
+    """What ranks depend on in unjudged documents that share their score with no judged one: where they are not."""
+
+    above: Ints
+    """How many of them have a higher score than each row."""
+    listed: Ints
+    """How many documents of the list, of any kind, come before each row in the run."""
+    lengths: Ints
+    """How many documents each query returned."""
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Returned documents of judged queries, one row each, in the order of the run."""
 
@@ -41,6 +55,8 @@ class Rows:
     grade: Floats
     """NaN where the document is not judged."""
     doc_ids: list[str]
+    rest: Rest | None = None
+    """Where only some rows of a large run are held: what is to know of the others."""
 
     def kept(self, keep: Bools) -> Rows:
         """Return some of the rows."""
@@ -101,7 +117,10 @@ class JudgedRun:
     def __init__(self, qrels: QrelsLike, run: RunLike, cutoff: int | None) -> None:
         self.cutoff = cutoff
         self.qrels = as_qrels(qrels)
-        returned = _as_lists(run)
+        if isinstance(run, (str, PathLike)):
+            run = Source.of(run)  # a pipe can be read but once
+        large = judged_lists(run, self.qrels) if isinstance(run, Source) else None
+        returned = _as_lists(run) if large is None else large.lengths
         self.query_ids = [*self.qrels, *(query_id for query_id in returned if query_id not in self.qrels)]
         if not self.query_ids:
             raise InputError("no query to explain: qrels and run are empty")
@@ -114,7 +133,8 @@ class JudgedRun:
         self.judged_grade: Floats = np.array(grades, dtype=np.float64)
         self.distinct_grades = sorted(set(grades))
         self.duplicates = 0
-        self.all_rows = self._read(returned)
+        self.all_rows = self._read(returned) if large is None else self._kept_of(large)
+        self._large = large
         self._treated: dict[tuple[str, bool], Rows] = {}
         self._sorted: dict[tuple[str, bool, int], _SortedRows] = {}
         self._orders: dict[tuple[Any, ...], Order] = {}
@@ -149,6 +169,28 @@ class JudgedRun:
         query: Ints = np.repeat(np.arange(len(scores)), [len(values) for values in scores])
         return Rows(query, np.concatenate([*scores, np.empty(0)]), grade, doc_ids)
 
+    def _kept_of(self, large: JudgedLists) -> Rows:
+        query, listed, higher = (np.array(column, dtype=np.int64) for column in large.places)
+        by_query = np.argsort(query, kind="stable")
+        query, listed, higher = query[by_query], listed[by_query], higher[by_query]
+        score = np.array(large.score)[by_query]
+        doc_ids = [large.doc_ids[row] for row in by_query.tolist()]
+        grades = list(self.qrels.values())
+        found = [grades[number].get(doc_id, -1.0) for number, doc_id in zip(query.tolist(), doc_ids, strict=True)]
+        grade = np.array(found, dtype=np.float64)
+        rows = Rows(query, score, np.where(grade >= 0, grade, np.nan), doc_ids)
+        kept = _SortedRows(rows, 32)
+        above = np.empty_like(higher)
+        above[kept.order] = higher[kept.order] - kept.start
+        lengths = np.array([large.lengths.get(query_id, 0) for query_id in self.qrels], dtype=np.int64)
+        return replace(rows, rest=Rest(above, listed, np.pad(lengths, (0, self.number - len(lengths)))))
+
+    @property
+    def lengths(self) -> Ints:
+        """How many documents each judged query returned."""
+        rest, query = self.all_rows.rest, self.rows.query
+        return np.bincount(query, minlength=self.number) if rest is None else rest.lengths
+
     @property
     def rows(self) -> Rows:
         """The rows of evaluate(): of a document returned twice the better one."""
@@ -179,12 +221,14 @@ class JudgedRun:
     @cached_property
     def near_ties(self) -> bool:
         """Whether two different scores of a list are the same 32-bit float."""
-        whole, single = self.sorted_rows(64), self.sorted_rows(32)
-        return bool((whole.size != single.size).any() or (whole.order != single.order).any())
+        whole, single = (self._tie_groups(precision) for precision in (64, 32))
+        return any(a.tolist() != b.tolist() for a, b in zip(whole, single, strict=True))
 
     @cached_property
     def is_listed_in_order(self) -> bool:
         """Whether the run lists its documents by score, descending."""
+        if self._large is not None:
+            return self._large.in_order
         rows = self.rows
         same = rows.query[1:] == rows.query[:-1]
         return not bool((same & (rows.score[1:] > rows.score[:-1])).any())
@@ -192,14 +236,29 @@ class JudgedRun:
     @cached_property
     def unjudged(self) -> int:
         """How many returned documents are not judged, or have a negative grade."""
-        return int(np.isnan(self.rows.grade).sum())
+        return int(self.lengths.sum()) - int((~np.isnan(self.rows.grade)).sum())
 
     def tied(self, precision: int, depth: int | None) -> tuple[int, int, int]:
         """Return how many documents of the top tie with another one, how many there are, and queries with a tie."""
-        ordered = self.sorted_rows(precision)
-        top = np.ones(len(ordered.place), dtype=bool) if depth is None else ordered.place < depth
-        tied = top & (ordered.size > 1)
-        return int(tied.sum()), int(top.sum()), len(np.unique(ordered.query[tied]))
+        query, start, size = self._tie_groups(precision)
+        depth = self.longest if depth is None else depth
+        tied = np.clip(depth - start, 0, size)
+        return int(tied.sum()), int(np.minimum(self.lengths, depth).sum()), len(np.unique(query[tied > 0]))
+
+    def _tie_groups(self, precision: int) -> tuple[Ints, Ints, Ints]:
+        """Return the query of each group of several documents, how many come before it, and how many it has."""
+        if self._large is not None:
+            query, start, size = (np.array(column, dtype=np.int64) for column in self._large.ties[precision])
+            return query, start, size
+        rows = self.sorted_rows(precision)
+        first = (rows.place == rows.start) & (rows.size > 1)
+        return rows.query[first], rows.start[first], rows.size[first]
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest list, with documents that are returned twice."""
+        rest, query = self.all_rows.rest, self.all_rows.query
+        return int((np.bincount(query, minlength=1) if rest is None else rest.lengths).max(initial=1))
 
     def order(self, *, ties: str, precision: int, unjudged: str, duplicates: str) -> Order:
         """Rank all lists by one rule; two rules that rank alike share one Order."""
@@ -226,25 +285,29 @@ class _SortedRows:
                 score = score.astype(np.float32).astype(np.float64)
         self.order: Ints = np.lexsort((-score, rows.query))
         self.query: Ints = rows.query[self.order]
-        self.place, self.start, self.size = _places(self.query, score[self.order])
+        self.place, self.start, self.size = places(self.query, score[self.order])
+        if rows.rest is not None:
+            self.place, self.start = (part + rows.rest.above[self.order] for part in (self.place, self.start))
 
     def ordered(self, ties: str, cutoff: int | None, number: int, *, after: bool) -> Order:
         """Return the order of all lists under one tie rule."""
-        query, place, start, size = self.query, self.place, self.start, self.size
+        query, place, start, size, rest = self.query, self.place, self.start, self.size, self.rows.rest
         if ties == "listed":
+            place = place if rest is None else rest.listed
             grade, start, size = self.rows.grade, place, np.ones_like(size)
         else:
             grade = self.rows.grade[self._broken(ties)]
         hit = ~np.isnan(grade)
-        reach = len(grade) if cutoff is None else cutoff
+        reach = np.inf if cutoff is None else cutoff
         is_open = ties in ANY_ORDER and bool((hit & (size > 1) & (start < reach)).any())
         straddling = self._straddling(grade, cutoff) if is_open and cutoff is not None else {}
         if after:
             hit &= place < reach
-        length = np.bincount(query[hit] if after else query, minlength=number)
+        counted = np.bincount(query[hit] if after else query, minlength=number)
+        length = counted if after or rest is None else rest.lengths
         query, place, start, size = (part[hit] for part in (query, place, start, size))
         if after:  # what is left of each list closes up; documents of one tie group stay one
-            place, start, size = _places(query, start)
+            place, start, size = places(query, start)
         ties = ties if is_open else ""
         return Order(query, place + 1, grade[hit], start, size, length, ties, straddling, after)
 
@@ -276,32 +339,12 @@ class _SortedRows:
             first, end = np.searchsorted(self.query, [query, query + 1]).tolist()
             start = self.start[first:end]
             start = start[start < cutoff]
-            groups = [part.tolist() for part in np.split(grade[first : first + len(start)], stretches(start)[1:])]
+            groups: list[list[float]] = []
+            for part in np.split(np.arange(first, first + len(start)), stretches(start)[1:]):
+                missing = int(self.start[part[0]]) - sum(map(len, groups))
+                groups += [[np.nan] * missing] * (missing > 0) + [grade[part].tolist()]
             found[query] = Straddle(groups[:-1], groups[-1], cutoff - int(start[-1]))
         return found
-
-
-def stretches(*keys: NDArray[Any]) -> Ints:
-    """Return where each stretch of equal keys begins."""
-    new = np.zeros(len(keys[0]), dtype=bool)
-    new[:1] = True
-    for key in keys:
-        new[1:] |= key[1:] != key[:-1]
-    return np.flatnonzero(new)
-
-
-def spread(starts: Ints, number: int, values: Ints | None = None) -> Ints:
-    """Return for each of so many places the value of the stretch it is in: where that begins, when not given."""
-    spread: Ints = np.repeat(starts if values is None else values, np.diff(np.append(starts, number)))
-    return spread
-
-
-def _places(query: Ints, key: NDArray[Any]) -> tuple[Ints, Ints, Ints]:
-    """Return how many rows of the list come before each row, how many before its tie group, and the group's size."""
-    number = len(query)
-    first, starts = spread(stretches(query), number), stretches(query, key)
-    size = spread(starts, number, np.diff(np.append(starts, number)))
-    return np.arange(number) - first, spread(starts, number) - first, size
 
 
 def _as_lists(run: RunLike) -> Mapping[str, Any]:
@@ -318,7 +361,7 @@ def _with_repeated(path: str | PathLike[str]) -> dict[str, list[tuple[str, float
     """Return the lists of a TREC run that returns a document twice; none where something else is wrong."""
     found: dict[str, list[tuple[str, float]]] = {}
     try:
-        for _, line in Source(path).lines():
+        for _, line in Source.of(path).lines():
             query_id, _, doc_id, _, score, _ = line.split()
             found.setdefault(query_id, []).append((doc_id, score_of(score)))
     except ValueError:

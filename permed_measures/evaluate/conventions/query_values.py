@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from permed_measures.evaluate.conventions import Convention, ties
-from permed_measures.evaluate.conventions.orders import JudgedRun, Order, spread, stretches
+from permed_measures.evaluate.conventions.orders import JudgedRun, Order
+from permed_measures.files.judged import spread, stretches
 from permed_measures.measures.ndcg import SMALLEST
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class QueryValues:
         self.parts: dict[Any, Any] = {}
         self.number = lists.number
         self.depth = math.inf if lists.cutoff is None else lists.cutoff
-        sizes = [np.bincount(query, minlength=1).max(initial=1) for query in (lists.all_rows.query, lists.judged_query)]
-        self.ranks = np.arange(1, max(sizes) + 1)
+        judged = int(np.bincount(lists.judged_query, minlength=1).max(initial=1))
+        self.ranks = np.arange(1, max(lists.longest, judged) + 1)
         self.harmonic: Floats = self._discounts("rank")
 
     @_kept
