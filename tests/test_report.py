@@ -13,7 +13,7 @@ from ir_measures import RR
 
 from permed_measures.comparison import compare
 from permed_measures.comparison.report import words
-from permed_measures.comparison.report.plots import differences_plot
+from permed_measures.comparison.report.page import differences_plot
 from permed_measures.comparison.report.tables import changes_table
 from permed_measures.errors import ParamError
 from permed_measures.render.result import FORMATS

@@ -12,9 +12,8 @@ from permed_measures.cli._engines import NAMES, engine_options, reading
 from permed_measures.comparison import compare, run_name
 from permed_measures.comparison.changes import CORRECTIONS, TESTS
 from permed_measures.comparison.saved import systems_of
-from permed_measures.comparison.systems import named_runs
+from permed_measures.comparison.systems import is_known, named_runs
 from permed_measures.errors import ParamError
-from permed_measures.evaluate import Evaluation
 from permed_measures.evaluate.groups import Groups
 from permed_measures.files.output import print_notes
 from permed_measures.files.values import is_saved
@@ -110,7 +109,8 @@ def command(*, paths: Sequence[str], human: str | None, mapping: str | None, **o
         systems, clusters = _systems(paths[0 if judged is None else 1 :], names, reads.run_in)
         if len(systems) < 2:  # noqa: PLR2004  (a baseline and a run)
             raise ParamError(f"a comparison needs a baseline and a run; given: {', '.join(paths)}")
-        if not any(map(_is_known, systems.values())):
+        runs = [run for system in systems.values() for run in (system if isinstance(system, list) else [system])]
+        if not any(map(is_known, runs)):  # else the measures of what was saved are the default
             _formats.default_profile(options)
         (first, baseline), *others = systems.items()
         qrels = None if judged is None else reads.qrels_in(judged)
@@ -133,13 +133,6 @@ def command(*, paths: Sequence[str], human: str | None, mapping: str | None, **o
         comparison.save(save)
     _formats.show(comparison, form, output, **shown)
     print_notes(() if comparison.behind is None else comparison.behind.notes)
-
-
-def _is_known(system: Any) -> bool:  # noqa: ANN401  (a System)
-    """Whether something of a system was saved: then its measures are the default."""
-    if isinstance(system, list):
-        return any(map(_is_known, system))
-    return isinstance(system, Evaluation) or (isinstance(system, str) and is_saved(system))
 
 
 def _systems(

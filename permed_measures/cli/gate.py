@@ -206,8 +206,7 @@ def _summarise(result: Gate, how: dict[str, Any]) -> None:
 
 def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> None:
     """Do what is no check: write gate.toml, show the power, accept a baseline."""
-    from permed_measures.gating.baselines import accept  # noqa: PLC0415  (seldom)
-    from permed_measures.gating.given import Input  # noqa: PLC0415  (seldom)
+    from permed_measures.gating.given import Input, accept  # noqa: PLC0415  (seldom)
     from permed_measures.gating.power import gate_file, power  # noqa: PLC0415  (seldom)
 
     baseline = settings.get("baseline", "")

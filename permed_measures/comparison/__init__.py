@@ -9,9 +9,8 @@ from typing import Any
 from ir_measures import Measure
 
 from permed_measures.comparison.all_pairs import Pairs, pairs_of
-from permed_measures.comparison.arms import KEPT, Arms
+from permed_measures.comparison.arms import KEPT, Arms, in_engine
 from permed_measures.comparison.changes import Correction, Key, PairedTest, Settings, Table, Values, change_notes, judge
-from permed_measures.comparison.engines import in_engine
 from permed_measures.comparison.p_imp import Counts
 from permed_measures.comparison.systems import Said, System, Systems, check_descriptions, named, naming, run_name
 from permed_measures.errors import ParamError, check_whole
@@ -127,7 +126,7 @@ class Comparison(Result):
     flat = made_by("comparison.report.records", Result.flat)
     page = made_by("comparison.report.page", Result.page)
     notebook = made_by("comparison.report.page", Result.notebook)
-    panels = made_by("comparison.report.plots", Result.panels)
+    panels = made_by("comparison.report.page", Result.panels)
 
     def document(self, *, brief: bool = False, signatures: bool = False) -> Document:
         """Return the report; a brief one has the means and the definitions; conditions are told where asked for."""

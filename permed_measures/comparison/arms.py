@@ -1,16 +1,19 @@
-"""What a comparison keeps of each run: its values, its notes, and the pairs that P-imp counts."""
+"""What a comparison keeps of each run, in memory or in an engine: its values, notes, and the pairs of P-imp."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 from ir_measures import Measure
 
 from permed_measures.comparison.changes import Key, Settings
 from permed_measures.comparison.p_imp import Counts, PairImprovement, pair_counts, pair_improvement
 from permed_measures.comparison.repeats import averaged
+from permed_measures.comparison.systems import System, is_known, is_repeated
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, is_mean
 from permed_measures.evaluate.columns import Column, Shelf
+from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.tops import Tops, tops
 from permed_measures.evaluate.unjudged import Shares
 from permed_measures.inputs import Qrels, Returned
@@ -152,3 +155,42 @@ def deepest_cutoff(measures: Iterable[Measure]) -> int:
     """Return how deep P-imp looks when nobody says."""
     cutoffs = [measure.params.get("cutoff") for measure in measures]
     return max([cutoff for cutoff in cutoffs if cutoff and cutoff > 1], default=_USUAL_CUTOFF)  # one is no pair
+
+
+class InEngine(NamedTuple):
+    """What was a table is an Evaluation; what was saved is as it was."""
+
+    systems: dict[str, System]
+    pairs: Callable[[int | None], Mapping[str, Mapping[str, Counts]]]
+    """Given a cut-off: the pairs of every system with one run; nothing where the baseline is no such table."""
+    groups: Sequence[Groups | None]  # as given; what names a column of the qrels is the value of every query
+
+
+def in_engine(
+    qrels: Any,  # noqa: ANN401  (a table of an engine)
+    sources: Mapping[str, System],
+    measures: str | Measure | Iterable[str | Measure] | None,
+    groups: Sequence[Groups | None] = (),
+    **options: Any,  # noqa: ANN401  (those of evaluate_tables)
+) -> InEngine:
+    """Evaluate all tables among systems, repeats included, in one pass."""
+    from permed_measures.tables.rankings import evaluate_runs  # noqa: PLC0415  (Narwhals, for those who have tables)
+
+    given: Mapping[str, Any] = sources
+    several = {name: list(runs) if is_repeated(runs) else [runs] for name, runs in given.items()}
+    tables = {name: [run for run in runs if not is_known(run)] for name, runs in several.items()}
+    found = evaluate_runs(qrels, {name: runs for name, runs in tables.items() if runs}, measures, groups, **options)
+    baseline, *_ = single = [name for name in sources if len(several[name]) == len(tables[name]) == 1] or [""]
+
+    def pairs(cutoff: int | None) -> Mapping[str, Mapping[str, Counts]]:
+        if baseline != next(iter(sources)):
+            return {}
+        counted = found.pairs(baseline, cutoff or deepest_cutoff(found.runs[baseline][0].evaluation.labels))
+        return {name: counted.get(name, {}) for name in single}
+
+    systems: dict[str, System] = {}
+    for name, runs in several.items():
+        reached = (run.evaluation for run in found.runs.get(name, ()))
+        all_known = [run if is_known(run) else next(reached) for run in runs]
+        systems[name] = all_known[0] if len(all_known) == 1 else all_known
+    return InEngine(systems, pairs, found.groups)

@@ -16,7 +16,7 @@ from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.evaluate import columns
 from permed_measures.evaluate.clusters import Clusters
 from permed_measures.evaluate.spans import span_of
-from permed_measures.inference import SAME, Estimate, Extra, Interval, Span, Units
+from permed_measures.inference import Estimate, Extra, Interval, Span, Units
 
 PairedTest = Literal["auto", "t", "wilcoxon", "randomization"]
 TESTS: tuple[PairedTest, ...] = get_args(PairedTest)
@@ -124,12 +124,6 @@ class Table:
     p_imp: Mapping[str, PairImprovement]
     spreads: Mapping[Key, Spread] = field(default_factory=dict)
     """How far the runs of a system are apart, where it has several; in every interval and p-value already."""
-
-    def best(self, measure: Measure) -> set[str]:
-        """Return the runs with the highest mean."""
-        means = {run: mean.value for (run, known), mean in self.means.items() if known == measure}
-        values = [value for value in means.values() if value is not None]
-        return {run for run, value in means.items() if value is not None and value > max(values) - SAME}
 
     @property
     def tested(self) -> int:

@@ -33,6 +33,11 @@ def is_repeated(source: Any) -> bool:  # noqa: ANN401  (that is the question)
     return all(isinstance(run, kinds) or stays_in_engine(run) or hasattr(run, "columns") for run in source)
 
 
+def is_known(source: Any) -> bool:  # noqa: ANN401  (that is the question)
+    """Whether the values of a source are there already: an Evaluation, or a file of saved values."""
+    return isinstance(source, Evaluation) or (isinstance(source, (str, PathLike)) and is_saved(source))
+
+
 class Said(NamedTuple):
     """What is said of the rows of qrels and runs, with the words of evaluate()."""
 
@@ -43,12 +48,11 @@ class Said(NamedTuple):
     def of(self, source: Any, what: Literal["qrels", "run"] = "run") -> Any:  # noqa: ANN401  (a System, or qrels)
         """Return a path with what is said of it, and whatever else was not evaluated already as it is read by that."""
         columns = self.run_columns if what == "run" else self.qrels_columns
-        is_path = isinstance(source, (str, PathLike))
         if source is None or (self.duplicates == "error" and columns is None):
             return source
-        if isinstance(source, (Evaluation, EngineRun)) or stays_in_engine(source) or (is_path and is_saved(source)):
+        if isinstance(source, EngineRun) or stays_in_engine(source) or is_known(source):
             return source
-        if is_path:
+        if isinstance(source, (str, PathLike)):
             return Source.of(source, columns=columns, duplicates=self.duplicates)
         if what == "run" and is_repeated(source):
             return [self.of(run) for run in source]

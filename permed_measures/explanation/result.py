@@ -20,10 +20,8 @@ class Combination:
     measure: str | None
     """The measure of ours or of ir_measures that computes exactly this with ``evaluate(…, **options)``."""
     tools: tuple[Tool, ...] = ()
-    others: int = 0
-    """How many other conventions give the value too."""
-    truncated: bool = False
-    """The value is met by cutting decimals off, not by rounding."""
+    others: int = 0  # how many other conventions give the value too
+    truncated: bool = False  # the value is met by cutting decimals off, not by rounding
 
     @property
     def words(self) -> str:
@@ -86,17 +84,14 @@ class Explanation(Result):
     about: tuple[About, ...]
     combinations: tuple[Combination, ...]
     """Every value of the families, each with its simplest convention; by cost, the plainest first."""
-    conventions: int
-    """How many conventions were computed."""
-    closed: dict[str, str]
-    """Axes that change nothing on this run, and why."""
+    conventions: int  # how many conventions were computed
+    closed: dict[str, str]  # axes that change nothing on this run, and why
     ties: tuple[Ties, ...]
     value: float | None = None
     decimals: int | None = None
     matches: tuple[Combination, ...] = ()
     """Those that give the value at the stated decimals; none of them adds a convention to another one."""
-    nearest: tuple[Combination, ...] = ()
-    """Where nothing matches: the nearest values."""
+    nearest: tuple[Combination, ...] = ()  # where nothing matches: the nearest values
     elsewhere: tuple[Combination, ...] = ()
     """Where nothing matches: plain conventions of other cut-offs and other names that do."""
     waterfall: Waterfall | None = None

@@ -19,12 +19,10 @@ from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.ndcg import LARGEST
 
-_SAME = 12
-"""Decimals to which two values are one value: room for the order of additions."""
+_SAME = 12  # decimals to which two values are one value: room for the order of additions
 
 _PERCENT = 100.0
-_USUAL = (10, None, 5, 3, 1, 20, 100)
-"""The cut-offs at which a value without a name is searched."""
+_USUAL = (10, None, 5, 3, 1, 20, 100)  # the cut-offs at which a value without a name is searched
 _ELSEWHERE = (1, 3, 5, 10, 20, 50, 100, 1000, None)
 _LEVELS = tuple(tenth / 10 for tenth in range(11))
 _MOST_NEAREST = 5

@@ -28,16 +28,14 @@ class Tool:
     A name without it means the whole list.
     """
     family: str
-    settings: Mapping[str, Any]
-    """What differs from the base of the family."""
+    settings: Mapping[str, Any]  # what differs from the base of the family
     version: str
     source: str
     checked: str
     ties_open: bool = False
     """The tool leaves equal scores to a sort that promises nothing; the order of the run is taken."""
     remark: str = ""
-    aliases: tuple[str, ...] = ()
-    """Other spellings of the tool's name."""
+    aliases: tuple[str, ...] = ()  # other spellings of the tool's name
 
     @property
     def is_cut(self) -> bool:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 _ORDER_AXES = ("duplicates", "precision", "ties", "unjudged")
 _MEAN_AXES = ("queries", "empty", "rounding")
-_ANY_GAIN = math.ulp(0.0)
-"""As a threshold: any grade above 0."""
+_ANY_GAIN = math.ulp(0.0)  # as a threshold: any grade above 0
 
 
 class Values(QueryValues):

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 _MOST_CHANGED = 5
 _DEFINING = ("gain", "ideal", "weights", "denominator", "levels", "cutoff", "recall")
 """The axes that belong to a measure."""
-_SAME = 1e-12
-"""Room for the order of additions."""
+_SAME = 1e-12  # room for the order of additions
 
 
 class Moved(NamedTuple):
@@ -27,8 +26,7 @@ class Moved(NamedTuple):
     query_id: str
     before: float | None
     after: float | None
-    share: float
-    """What it adds to the change of the mean."""
+    share: float  # what it adds to the change of the mean
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,8 @@ class Step:
     words: str
     before: float
     after: float
-    moved: tuple[Moved, ...]
-    """The queries that changed most."""
-    changed: int
-    """How many queries changed."""
+    moved: tuple[Moved, ...]  # the queries that changed most
+    changed: int  # how many queries changed
 
     @property
     def change(self) -> float:
@@ -71,8 +67,7 @@ class Waterfall:
     end: Convention
     steps: tuple[Step, ...]
     values: tuple[float, float]
-    moved: tuple[Moved, ...]
-    """The queries that changed most from A to B."""
+    moved: tuple[Moved, ...]  # the queries that changed most from A to B
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""

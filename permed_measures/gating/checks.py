@@ -28,41 +28,26 @@ class Check:
     """One line of a gate's table; what does not apply to its kind is None."""
 
     kind: Kind
-    condition: Condition
-    """Of a drop: the measure's name, <=, and the margin."""
+    condition: Condition  # of a drop: the measure's name, <=, and the margin
     verdict: Verdict
     why: str = ""
-    segment: str | None = None
-    """The group of queries; None: all of them."""
-    value: float | None = None
-    """The mean, or the serving figure."""
-    baseline: float | None = None
-    """The baseline's mean, or the anchor's, over the queries that both have."""
-    drop: float | None = None
-    """Baseline minus value."""
-    interval: Interval | None = None
-    """Of the value, or of the drop, two-sided."""
-    bound: float | None = None
-    """The drop is below it, one-sided (k = 2): what "holds" needs to be below the margin."""
-    p: float | None = None
-    """Of "the drop is at most the margin", one-sided."""
-    p_adjusted: float | None = None
-    """The same, corrected over measures and segments."""
-    p_no_drop: float | None = None
-    """Of "there is no drop", one-sided."""
-    n: int | None = None
-    """Queries."""
-    units: int | None = None
-    """Independent units: clusters, else queries."""
-    smallest_margin: float | None = None
-    """The smallest margin that these queries can decide."""
-    queries_needed: int | None = None
-    """About how many queries decide the margin."""
+    segment: str | None = None  # the group of queries; None: all of them
+    value: float | None = None  # the mean, or the serving figure
+    baseline: float | None = None  # the baseline's mean, or the anchor's, over the queries that both have
+    drop: float | None = None  # baseline minus value
+    interval: Interval | None = None  # of the value, or of the drop, two-sided
+    bound: float | None = None  # the drop is below it, one-sided (k = 2): what "holds" needs to be below the margin
+    p: float | None = None  # of "the drop is at most the margin", one-sided
+    p_adjusted: float | None = None  # the same, corrected over measures and segments
+    p_no_drop: float | None = None  # of "there is no drop", one-sided
+    n: int | None = None  # queries
+    units: int | None = None  # independent units: clusters, else queries
+    smallest_margin: float | None = None  # the smallest margin that these queries can decide
+    queries_needed: int | None = None  # about how many queries decide the margin
     repeats: Mapping[str, Spread] | None = None
     """Of ``run`` and ``baseline``, where a system was run several times: how far its runs are apart."""
     signature: str | None = None
-    exit_code: int = 0
-    """What the check alone would end the gate with: 0, 1, or 3 for undecided."""
+    exit_code: int = 0  # what the check alone would end the gate with: 0, 1, or 3 for undecided
 
     @property
     def what(self) -> str:
@@ -185,10 +170,8 @@ class Compared:
     span: Span
     cluster_of: ClusterOf = None
     segment: str | None = None
-    depth_identical: str = ""
-    """Where the rankings are identical: to which depth, in words."""
-    repeats: Mapping[str, Spread] | None = None
-    """As those of a check."""
+    depth_identical: str = ""  # where the rankings are identical: to which depth, in words
+    repeats: Mapping[str, Spread] | None = None  # as those of a check
 
     @property
     def sample(self) -> Units:

@@ -15,8 +15,7 @@ from permed_measures.gating.result import Gate
 from permed_measures.render.document import Document, Lines, Section, Table, Value
 from permed_measures.render.result import written
 
-_NAMED = re.compile(r""" \(['"].*['"](, …)?\)""")
-"""The query ids that a note names."""
+_NAMED = re.compile(r""" \(['"].*['"](, …)?\)""")  # the query ids that a note names
 MARKER = "<!-- permed-measures gate -->"
 """The first line of the markdown: a comment that starts with it is replaced, not repeated."""
 _TITLES = {0: "✅ The gate holds", 1: "❌ The gate fails", 3: "❓ The gate could not tell"}

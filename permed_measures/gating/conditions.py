@@ -66,8 +66,7 @@ class Asked:
 
     values: Sequence[Condition] = ()
     figures: Sequence[Condition] = ()
-    skipped: Sequence[Condition] = ()
-    """Targets of a profile that no figure was given for."""
+    skipped: Sequence[Condition] = ()  # targets of a profile that no figure was given for
     entries: Mapping[str, Entry] = field(default_factory=dict)
 
     def profile(self, known: Profile | None, min_relevance: float | None) -> Profile:

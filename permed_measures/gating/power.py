@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from statistics import NormalDist, fmean
 from typing import Any
@@ -33,14 +34,11 @@ class Margin:
     """One measure: how its differences spread, and what that makes of its margin."""
 
     name: str
-    allowed: float | None
-    """None: the smallest that can be decided."""
-    sample: Units
-    """Differences; what they are on average does not count."""
+    allowed: float | None  # None: the smallest that can be decided
+    sample: Units  # differences; what they are on average does not count
     assumed: bool
     alpha: float
-    extra: Extra = ()
-    """What few runs of a system add to the variance."""
+    extra: Extra = ()  # what few runs of a system add to the variance
 
     @property
     def smallest(self) -> float:
@@ -151,29 +149,6 @@ def power(found: Evaluated, rules: Rules, cluster: Groups | None) -> Power:
     return Power(margins)
 
 
-_TEMPLATE = """\
-# What permed-measures gate checks; permed-measures gate --help says more. Paths start from this folder.
-qrels = {qrels}
-run = {run}
-{profile}
-{about}
-conditions = [
-{conditions}
-]
-
-# Written by permed-measures gate --accept; later gates need no old run.
-baseline = {baseline}
-# hard_drop = {hard:g}  # a drop that fails without a test
-# max_drop_since_anchor = {anchor:g}  # what accepted drops may add up to
-# undecided = "fail"  # or "warn"; when not given, exit code 3 where a drop is shown, else 0 with a warning
-{cluster}  # what is independent; queries, when not given
-# segments = "turn"  # ask everything of each group of queries, too: turn, conversation, an expression, a file
-# serving = "serving.json"  # its figures may be in conditions: "p95_ms <= 500"
-
-# The drop that does not matter, by measure; {queries} cannot decide less.{assumed}
-[max_drop]
-{margins}
-"""
 _ASSUMED = f"\n# (Differences were taken to spread by {TYPICAL}; once a baseline is there, gate --power knows better.)"
 
 
@@ -191,7 +166,8 @@ def gate_file(found: Evaluated, shown: Power, settings: Mapping[str, Any], folde
     largest = max(one.smallest for one in shown.margins)
     paths = {name: _paths(settings.get(name), folder) for name in ("qrels", "run", "baseline")}
     saved = isinstance(settings.get("baseline"), str) and is_saved(settings["baseline"])
-    return _TEMPLATE.format(
+    template = (files("permed_measures.gating") / "gate.toml.template").read_text(encoding="utf-8")
+    return template.format(
         qrels=paths["qrels"],
         run=paths["run"],
         profile=f"profile = {toml_text(settings['profile'])}\n" if "profile" in settings else "",

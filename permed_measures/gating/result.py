@@ -6,19 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from permed_measures.gating.checks import Check, Verdict
-from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value, plain
 from permed_measures.render.html import figures
 from permed_measures.render.layout import Layout
 from permed_measures.render.plots import Dot, dots
 from permed_measures.render.records import as_json
 from permed_measures.render.result import Format, Result
-from permed_measures.render.words import NONE, counted, number, p_value, signed
+from permed_measures.render.words import NONE, counted, p_value
 
 SCHEMA = 1
 """Of the JSON; docs/schemas/gate.json describes it. Raised when a field goes or changes its meaning."""
 _SIGNS: dict[Verdict, str] = {"holds": "holds", "fails": "FAILS", "undecided": "UNDECIDED", "skipped": "skipped"}
-_DRAWN = 40
-"""Checks in a plot."""
+_DRAWN = 40  # checks in a plot
 _RECORD = (
     *("verdict", "what", "kind", "segment", "value", "baseline", "drop", "low", "high", "bound", "p", "p_adjusted"),
     *("p_no_drop", "n", "units", "smallest_margin", "queries_needed", "exit_code", "why"),
@@ -35,14 +34,11 @@ class Gate(Result):
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
     baseline: str | None = None
-    warnings: tuple[str, ...] = ()
-    """What a reader must not miss although the gate may pass."""
+    warnings: tuple[str, ...] = ()  # what a reader must not miss although the gate may pass
     changes: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     """By measure: of every query that changed, its value in the baseline and in the run."""
-    unchanged: Mapping[str, int] = field(default_factory=dict)
-    """By measure: how many queries have the same value."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What the gate was asked with."""
+    unchanged: Mapping[str, int] = field(default_factory=dict)  # by measure: how many queries have the same value
+    options: Mapping[str, Any] = field(default_factory=dict)  # what the gate was asked with
 
     @property
     def verdict(self) -> Verdict:
@@ -121,13 +117,13 @@ class Gate(Result):
         columns: dict[str, list[Value]] = {
             "verdict": [_SIGNS[check.verdict] for check in self.checks],
             "check": [check.what for check in self.checks],
-            "value": [_cell(check.value) for check in self.checks],
-            "baseline": [_cell(check.baseline) for check in self.checks],
-            "drop": [Cell(check.drop, signed(check.drop)) for check in self.checks],
+            "value": [check.value for check in self.checks],
+            "baseline": [check.baseline for check in self.checks],
+            "drop": [Cell(check.drop, sign=True) for check in self.checks],
             "95% interval": [_interval(check) for check in self.checks],
             "p": [Cell(check.p_adjusted, p_value(check.p_adjusted)) for check in self.checks],
             "n": [Cell(check.n, NONE if check.n is None else f"{check.n:,}") for check in self.checks],
-            "decidable": [_cell(check.smallest_margin) for check in self.checks],
+            "decidable": [check.smallest_margin for check in self.checks],
             "why": [check.why for check in self.checks],
         }
         level = self.options.get("alpha", 0.05)
@@ -135,8 +131,7 @@ class Gate(Result):
         kept = {
             heads.get(name, name): column
             for name, column in columns.items()
-            if name in ("verdict", "check", "value")
-            or any((c.value if isinstance(c, Cell) else c) not in (None, "") for c in column)
+            if name in ("verdict", "check", "value") or any(plain(cell) not in (None, "") for cell in column)
         }
         rows = [list(row) for row in zip(*kept.values(), strict=True)]
         below = ["decidable: the smallest margin that these queries can decide"] if "decidable" in kept else []
@@ -173,10 +168,6 @@ class Gate(Result):
         ]
         more = f"; {len(shown)} of {len(found)} are drawn" if len(shown) < len(found) else ""
         return [Figure(dots(rows, title, changes=changes), title, said + more)] if rows else []
-
-
-def _cell(value: float | None) -> Cell:
-    return Cell(value, NONE if value is None else number(round(value, 4) + 0.0))  # not -0.0000
 
 
 def _interval(check: Check) -> Cell:

@@ -16,10 +16,9 @@ from permed_measures.evaluate import aggregate, is_mean
 from permed_measures.evaluate.clusters import Clusters, cluster_notes, clusters
 from permed_measures.evaluate.groups import Groups, grouped
 from permed_measures.evaluate.spans import span_of
-from permed_measures.gating.baselines import depth_of
 from permed_measures.gating.checks import Check, Compared, Rules, anchor_check, decide_drops, differences, value_check
 from permed_measures.gating.conditions import Asked, Condition, figure
-from permed_measures.gating.given import Evaluated, Input, runs_of
+from permed_measures.gating.given import Evaluated, Input, depth_of, runs_of
 from permed_measures.gating.result import Gate
 from permed_measures.judges import corrected
 from permed_measures.render.words import queries as counted_queries

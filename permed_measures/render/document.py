@@ -54,7 +54,7 @@ class Table:
 
     def _number(self, value: float, cell: Cell) -> str:
         value *= 100 if self.percent and cell.share else 1
-        return signed(value, self.places) if cell.sign else number(round(value, self.places) + 0.0, self.places)
+        return (signed if cell.sign else number)(value, self.places)
 
     def right(self) -> list[bool]:
         """Tell of each column whether it is aligned right, as numbers are."""

@@ -141,22 +141,12 @@ def html(document: Document) -> str:
     version = getattr(sys.modules.get("permed_measures"), "__version__", "")
     texts = [f'<script type="application/json" id="{name}">{text}</script>' for name, text in document.texts.items()]
     scripts = [*texts, *(f"<script>{script}</script>" for script in document.scripts)]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<header><h1>{title}</h1><p>{escape(document.summary)}</p></header>
-<main>
-{"".join(f"{_section(section)}{chr(10)}" for section in document.shown("page"))}</main>
-<footer>permed-measures {version}</footer>
-{"".join(f"{script}{chr(10)}" for script in scripts)}</body>
-</html>
-"""
+    return resource("page.html").format(
+        policy=policy,
+        title=title,
+        style=style,
+        summary=escape(document.summary),
+        sections="".join(f"{_section(section)}\n" for section in document.shown("page")),
+        version=version,
+        scripts="".join(f"{script}\n" for script in scripts),
+    )

@@ -12,6 +12,9 @@ from permed_measures.render.html import resource
 SHOWN = 10  # documents of each run
 MOST = 9_000_000  # bytes of values, texts and documents in a page; with all the rest, it stays below 10 MB
 _VALUES = 400_000  # so many values are in a page: those of 3,440 queries, ten runs and ten measures
+_OUTCOME = """<label>show <select id="outcome"><option value="all">all</option>
+<option value="differ">those that differ</option><option value="better">those better in a run</option>
+<option value="worse">those worse in a run</option></select></label>"""
 _AFTER = ("groups", "definitions", "conditions", "notes")
 _LENGTHS = (250, 160, 100, 60)  # characters of a document that are shown, the most that has room
 
@@ -70,20 +73,8 @@ class Queries:
 
     def _table(self) -> Html:
         options = "".join(f'<option value="{n}">{escape(label)}</option>' for n, label in enumerate(self.values))
-        outcome = """<label>show <select id="outcome"><option value="all">all</option>
-<option value="differ">those that differ</option><option value="better">those better in a run</option>
-<option value="worse">those worse in a run</option></select></label>"""
-        return Html(f"""<h3>All queries</h3>
-<form id="filter" class="filter">
-<label>measure <select id="measure">{options}</select></label>
-<label>query contains <input id="contains" type="search" autocomplete="off" spellcheck="false"></label>
-{outcome if self.changes else ""}
-<span id="count" role="status"></span>
-</form>
-<div class="scroll" tabindex="0" role="region" aria-label="all queries"><table id="query-table">
-<thead></thead><tbody></tbody></table></div>
-<button id="more" type="button" hidden>show more</button>
-<noscript><p>This table needs JavaScript; every value is also in the report's CSV and JSON.</p></noscript>""")
+        outcome = _OUTCOME if self.changes else ""
+        return Html(resource("queries.html").rstrip().format(options=options, outcome=outcome))
 
 
 def _rounded(value: float | None) -> float | None:

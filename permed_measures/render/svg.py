@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from permed_measures.render.text import terminal_width
+from permed_measures.render.words import number
 
 COLOURS = 8  # how many runs have a colour of their own: the classes run0 to run7
 _TICKS = 3  # so many at least: two do not show where between them a value is
@@ -59,14 +60,8 @@ class Scale:
         return max(0, min(6, 1 - math.floor(math.log10(self.high - self.low))))
 
 
-def tick_text(value: float, decimals: int) -> str:
-    """Write a number at a tick; zero has no sign."""
-    shown = f"{value:.{decimals}f}"
-    return shown.removeprefix("-") if float(shown) == 0 else shown
-
-
 def axis(
-    scale: Scale, top: float, bottom: float, written: Callable[[float, int], str] = tick_text, *, grid: bool = True
+    scale: Scale, top: float, bottom: float, written: Callable[[float, int], str] = number, *, grid: bool = True
 ) -> list[str]:
     """Draw the horizontal axis: a line and a number at every tick."""
     parts = []

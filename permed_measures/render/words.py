@@ -32,9 +32,16 @@ def in_words(value: float | None, *, share: bool, sign: bool = False) -> str:
     return (signed if sign else number)(value if value is None or not percent else 100 * value, places)
 
 
-def number(value: float | None, decimals: int = 4) -> str:
-    """Write a value."""
-    return NONE if value is None else f"{value:.{decimals}f}"
+def number(value: float | None, decimals: int = 4, sign: str = "") -> str:
+    """Write a value; zero has no sign.
+
+    >>> number(0.5), number(-0.00001)
+    ('0.5000', '0.0000')
+    """
+    if value is None:
+        return NONE
+    shown = f"{value:{sign}.{decimals}f}"
+    return shown.lstrip("+-") if float(shown) == 0 else shown
 
 
 def signed(value: float | None, decimals: int = 4) -> str:
@@ -43,18 +50,12 @@ def signed(value: float | None, decimals: int = 4) -> str:
     >>> signed(0.5, 2), signed(-0.001, 2)
     ('+0.50', '0.00')
     """
-    if value is None:
-        return NONE
-    shown = f"{value:+.{decimals}f}"
-    return shown[1:] if float(shown) == 0 else shown
+    return number(value, decimals, "+")
 
 
 def percent(value: float | None) -> str:
     """Write a share with its sign."""
-    if value is None:
-        return NONE
-    shown = f"{value:+.1%}"
-    return shown[1:] if float(shown[:-1]) == 0 else shown
+    return NONE if value is None else f"{signed(100 * value, 1)}%"
 
 
 def p_value(value: float | None) -> str:

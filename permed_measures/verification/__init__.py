@@ -34,21 +34,17 @@ class Check:
     measure: str
     reference: str
     verdict: str
-    how: str = ""
-    """What the reference was asked for."""
+    how: str = ""  # what the reference was asked for
     tolerance: float | None = None
     num_queries: int = 0
     num_differing: int = 0
     max_difference: float | None = None
-    query_id: str | None = None
-    """The query of the largest difference, with both values."""
+    query_id: str | None = None  # the query of the largest difference, with both values
     ours: float | None = None
     theirs: float | None = None
     reason: str = ""
-    version: str = ""
-    """Of the reference; empty where it has none of its own."""
-    circular: bool = False
-    """The reference is the program that our value comes from: to agree with it confirms nothing."""
+    version: str = ""  # of the reference; empty where it has none of its own
+    circular: bool = False  # the reference is the program that our value comes from: to agree with it confirms nothing
 
     @property
     def confirms(self) -> bool:
@@ -61,8 +57,7 @@ class Verification(Result):
     """What :func:`verify` returns."""
 
     checks: tuple[Check, ...]
-    notes: tuple[str, ...] = ()
-    """What is to be known of the references: versions that nobody compared yet."""
+    notes: tuple[str, ...] = ()  # what is to be known of the references: versions that nobody compared yet
 
     @property
     def outcome(self) -> str:

@@ -4,7 +4,8 @@ from typing import Any
 
 from permed_measures.comparison import Comparison
 from permed_measures.comparison.experiment import FEWEST_SETS, Experiment, Macro
-from permed_measures.comparison.report import plots, words
+from permed_measures.comparison.report import words
+from permed_measures.comparison.report.page import means_plot
 from permed_measures.comparison.report.records import as_dict as comparison_dict
 from permed_measures.comparison.report.records import as_table as comparison_table
 from permed_measures.comparison.report.records import ends
@@ -32,7 +33,7 @@ def page(experiment: Experiment) -> Document:
     if len(experiment.comparisons) > 1:
         sections.append(Section("Over all data sets", [_macro_table(experiment)], "macro"))
     for place, (name, found) in enumerate(experiment.comparisons.items()):
-        drawn = [Figure(plots.means_plot(found, m), f"{label}: means") for m, label in found.labels.items()]
+        drawn = [Figure(means_plot(found, m), f"{label}: means") for m, label in found.labels.items()]
         said, rest = sentences(found)
         concluded = Lines([*(text for *_, text in said), *rest], "- ")
         blocks: list[Block] = [_set_table(name, found), figures(drawn), concluded]

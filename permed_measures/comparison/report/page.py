@@ -1,13 +1,22 @@
-"""The page of a comparison: its tables, plots, conclusions, and a table of all queries."""
+"""The page of a comparison: its tables, plots, conclusions, and a table of all queries; and the plots alone."""
 
+from functools import partial
 from html import escape
 
+from ir_measures import Measure
+
 from permed_measures.comparison import Comparison
-from permed_measures.comparison.report import plots, tables, words
-from permed_measures.evaluate.report import unjudged_table
+from permed_measures.comparison.changes import Change
+from permed_measures.comparison.report import tables, words
+from permed_measures.errors import check_choice
+from permed_measures.evaluate.report import cutoff_panels, unjudged_table
+from permed_measures.render import plots
 from permed_measures.render.document import Block, Document, Figure, Html, Lines, Section
+from permed_measures.render.figure import Panel
 from permed_measures.render.html import figures
+from permed_measures.render.plots import Dot
 from permed_measures.render.queries import Queries
+from permed_measures.render.result import PLOTS
 
 _BADGES = {"higher": "win", "lower": "loss"}
 
@@ -94,9 +103,9 @@ def _conclusions(comparison: Comparison) -> list[Block]:
 def _plots(comparison: Comparison) -> Html:
     drawn = []
     for measure, label in comparison.labels.items():
-        drawn.append(Figure(plots.means_plot(comparison, measure), f"{label}: means"))
+        drawn.append(Figure(means_plot(comparison, measure), f"{label}: means"))
         title = f"{label}: difference to {comparison.baseline}"
-        drawn.append(Figure(plots.differences_plot(comparison, measure), title))
+        drawn.append(Figure(differences_plot(comparison, measure), title))
     return figures(drawn)
 
 
@@ -107,8 +116,8 @@ def _by_query_plots(comparison: Comparison) -> list[Html]:
     for measure, label in comparison.labels.items():
         for run in comparison.runs:
             change = comparison.whole.changes[run, measure]
-            drawn = plots.sorted_differences_plot(comparison, run, measure, width)
-            drawn += plots.win_tie_loss_bar(change, width)
+            drawn = sorted_differences_plot(comparison, run, measure, width)
+            drawn += plots.wins_bars({"": _counts(change)}, width) if change.queries else ""
             counts = f"{change.wins} better, {change.ties} equal, {change.losses} worse"
             rows[-1].append(Figure(drawn, f"{label}: {run}", counts))
         if len(comparison.runs) > 1:
@@ -118,3 +127,67 @@ def _by_query_plots(comparison: Comparison) -> list[Html]:
         "queries gain, tie and lose.</p>"
     )
     return [Html(intro), *(figures(row, "figures pairs" if in_pairs else "figures") for row in rows if row)]
+
+
+def panels(comparison: Comparison, plot: str) -> list[Panel]:
+    """Return the parts of a plot that is called 'means', 'differences', 'wins' or 'cutoffs'."""
+    check_choice("plot", plot, list(_PANELS))
+    return _PANELS[plot](comparison)
+
+
+def _dots(comparison: Comparison, measure: Measure) -> list[Dot]:
+    means = [(name, comparison.whole.means[name, measure]) for name in comparison.names]
+    return [Dot(name, mean.value, mean.interval) for name, mean in means]
+
+
+def means_plot(comparison: Comparison, measure: Measure, width: float = plots.WIDTH) -> str:
+    """Draw the mean of every run with its interval."""
+    label = f"means by {comparison.labels[measure]} with intervals"
+    return plots.dots(_dots(comparison, measure), label, width=width, said=f"{words.level(comparison)} intervals")
+
+
+def differences_plot(comparison: Comparison, measure: Measure, width: float = plots.WIDTH) -> str:
+    """Draw the difference of every run to the baseline with its interval, and the line where there is none."""
+    changes = [(run, comparison.whole.changes[run, measure]) for run in comparison.runs]
+    rows = [Dot(run, change.difference, change.interval) for run, change in changes]
+    label = f"differences by {comparison.labels[measure]} with intervals"
+    return plots.dots(rows, label, width=width, changes=True)
+
+
+def sorted_differences_plot(comparison: Comparison, run: str, measure: Measure, width: float) -> str:
+    """Draw the differences of all queries, the largest gain first."""
+    label = f"differences of all queries by {comparison.labels[measure]}, sorted"
+    return plots.sorted_steps(list(comparison.difference(run, measure).values()), label, width)
+
+
+def _counts(change: Change) -> tuple[int, int, int]:
+    return change.wins, change.ties, change.losses
+
+
+def _means(comparison: Comparison) -> list[Panel]:
+    said = comparison.counted(comparison.whole.queries, comparison.whole.units)
+    drawn = [(label, partial(means_plot, comparison, m)) for m, label in comparison.labels.items()]
+    return [Panel(f"{label}, {said}", draw, label) for label, draw in drawn]
+
+
+def _differences(comparison: Comparison) -> list[Panel]:
+    minus, draw = f" \u2212 {comparison.baseline}", partial(sorted_differences_plot, comparison)
+    pairs = [(run, measure, label) for measure, label in comparison.labels.items() for run in comparison.runs]
+    return [Panel(f"{label}: {run}{minus}", partial(draw, run, measure), label, run) for run, measure, label in pairs]
+
+
+def _wins(comparison: Comparison) -> list[Panel]:
+    panels = []
+    for measure, label in comparison.labels.items():
+        counts = {run: _counts(comparison.whole.changes[run, measure]) for run in comparison.runs}
+        title = f"{label}: better, equal, worse than {comparison.baseline}"
+        panels.append(Panel(title, partial(plots.wins_bars, counts), label))
+    return panels
+
+
+def _cutoffs(comparison: Comparison) -> list[Panel]:
+    said = comparison.counted(comparison.whole.queries, comparison.whole.units)
+    return cutoff_panels({m: _dots(comparison, m) for m in comparison.measures}, said)
+
+
+_PANELS = dict(zip(PLOTS, (_means, _differences, _wins, _cutoffs), strict=True))

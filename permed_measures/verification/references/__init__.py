@@ -38,12 +38,10 @@ class Computation:
 
     compute: Callable[[Qrels, Run], Values]
     """Values of the queries it answers; it may leave out those without returned documents."""
-    how: str
-    """What the reference is asked for, in its own words."""
+    how: str  # what the reference is asked for, in its own words
     refuses: Callable[[Qrels, Run], str] = takes_all
     """Why this input cannot be given to the reference; empty when it can."""
-    ties: str = ""
-    """What it does with equal scores, where that is not trec_eval 9.0.8's rule."""
+    ties: str = ""  # what it does with equal scores, where that is not trec_eval 9.0.8's rule
     near_ties: str = ""
     """What it does with scores that are equal only as 32-bit floats, where that is not trec_eval 9.0.8's rule."""
     tolerance: float = TOLERANCE
@@ -55,8 +53,7 @@ class Reference:
     """An implementation that we did not write, or the definition written out."""
 
     name: str
-    package: str
-    """The package that must be importable; empty when none is needed."""
+    package: str  # the package that must be importable; empty when none is needed
     find: Callable[[str, Params], Computation | None]
     """Return the computation of the measure of this name and these parameters (all of them, defaults included)."""
     missing: Callable[[], str] = str
@@ -65,8 +62,7 @@ class Reference:
     """The program that does the arithmetic: where evaluate() has its value from it, it confirms nothing."""
     distributions: tuple[str, ...] = ()
     """What the package is called where it is published; the first one that is installed counts."""
-    known: tuple[str, str] = ("", "")
-    """The versions that were compared with ours: from this one on, before that one."""
+    known: tuple[str, str] = ("", "")  # the versions that were compared with ours: from this one on, before that one
 
     def absent(self) -> str:
         """Return why the reference cannot be used on this machine; empty when it can."""

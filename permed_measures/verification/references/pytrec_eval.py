@@ -15,8 +15,7 @@ from typing import Any
 
 from permed_measures.verification.references import Computation, Params, Qrels, Reference, Run, Values, whole_grades
 
-_MAX_GAIN = 2**20
-"""trec_eval keeps an array as long as the highest grade."""
+_MAX_GAIN = 2**20  # trec_eval keeps an array as long as the highest grade
 _MAX_LEVELS = 64
 _BATCH = 256
 
