@@ -211,18 +211,19 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         return bool(part.handed(dicts, highest))
     if not isinstance(dicts, dict) or set(map(type, dicts.values())) != {dict} or not all(dicts.values()):
         return False
-    numbers = list(chain.from_iterable(map(dict.values, dicts.values())))
     try:
-        texts = ["".join(dicts), *map("".join, dicts.values())]
-        if not all(map(str.isascii, texts)):
-            "".join(texts).encode()
-    except (TypeError, UnicodeEncodeError):
+        text = "".join(chain(dicts, chain.from_iterable(dicts.values())))
+        if not text.isascii():
+            text.encode()
+        numbers = list(chain.from_iterable(map(dict.values, dicts.values())))
+        total = sum(numbers)
+    except (TypeError, ValueError, ArithmeticError):
         return False
-    odd = any(map(contains, texts, repeat("\0"))) or any(map(contains, [dicts, *dicts.values()], repeat("")))
-    if odd or set(map(type, numbers)) != {float if highest < 0 else int}:
+    odd = "\0" in text or any(map(contains, [dicts, *dicts.values()], repeat("")))
+    if odd or type(total) is not (float if highest < 0 else int):  # whole numbers of another type make another sum
         return False
     if highest < 0:
-        return not math.isnan(sum(numbers))  # two infinities make one, too
+        return set(map(type, numbers)) == {float} and not math.isnan(total)  # two infinities make one, too
     grades = set(numbers)
     negative = min(grades) < 0 and min(map(max, map(dict.values, dicts.values()))) < 0
     return max(map(abs, grades)) <= highest and not negative

@@ -141,7 +141,7 @@ def _plain_grades(qrels: dict[Any, Any]) -> set[float] | None:
         return None
     values = list(chain.from_iterable(map(dict.values, qrels.values())))
     try:
-        "".join(list(chain.from_iterable(qrels.values())))  # the fastest way to see that all of them are strings
+        "".join(chain.from_iterable(qrels.values()))  # the fastest way to see that all of them are strings
     except TypeError:
         return None
     if any(map(contains, qrels.values(), repeat(""))) or not set(map(type, values)) <= _INT:

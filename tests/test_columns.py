@@ -274,6 +274,17 @@ def test_what_is_in_doubt_is_settled_by_the_plain_definition(name):
     }
 
 
+@pytest.mark.usefixtures("way")
+def test_grades_that_are_booleans():
+    values = RelevanceEvaluator({"q": {"a": True, "b": False}}, {"map"}).evaluate({"q": {"b": 2.0, "a": 1.0}})
+    assert values == {"q": {"map": 1 / 2}}
+
+
+@pytest.mark.usefixtures("way")
+def test_where_no_query_is_asked_for_there_is_no_ranking():
+    assert len(rankings_of({"q": {"a": 1}}, {"r": {"a": 1.0}}, [])) == 0
+
+
 WRONG = {
     "NaN": ({"a": 1.0, "b": float("nan")}, "query 'q', document 'b': the score is NaN"),
     "text": ({"a": 1.0, "b": "0.5"}, "query 'q', document 'b': the score '0.5' is a str"),

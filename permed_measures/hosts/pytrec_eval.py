@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import repeat
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -109,7 +110,7 @@ class RelevanceEvaluator:
             columns = plan.over_columns(ranked)
             if len(columns) == len(names):
                 rows = zip(*(columns[index] for index in range(len(names))), strict=True)
-                return {q: dict(zip(names, row, strict=True)) for q, row in zip(query_ids, rows, strict=True)}
+                return dict(zip(query_ids, map(dict, map(zip, repeat(names), rows)), strict=True))
         if self._theirs is not None and not self._names and handed(scores):
             found: dict[str, dict[str, float]] = self._theirs.evaluator.evaluate(scores)
             return found

@@ -4,19 +4,18 @@ What a RankingTable is to an engine, :class:`ArrayTable` is to numpy. Both know 
 expression is written once; here it is computed as it is written.
 """
 
+import struct
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
-from itertools import chain, pairwise, repeat
+from itertools import chain, compress, pairwise, repeat
 from math import inf, log, log2, nan
 from operator import contains
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.errors import Lazy
-from permed_measures.numbers import as_float
 from permed_measures.ranking import Bounds, Columns, Counts, Order, Ranking, Rankings, numpy_is_worth_it
-from permed_measures.ranking import order as in_order
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,13 +24,14 @@ if TYPE_CHECKING:
 else:
     np = Lazy("numpy")  # small runs do without
 
-_BATCH = 1 << 17
-"""So many documents are ranked at once: their numbers stay near the processor."""
+_BATCH = 1 << 15
+"""So many documents, returned or judged, are ranked at once: their ids and numbers stay near the processor."""
 _ROWS = 12_000
 """So many rows are computed with at once: for longer arrays the system is asked for memory, which takes longer."""
 _EXACT = 2.0**53
 """A whole number above it is not always a float."""
-_FEW = 64
+_FEW = 1 << 16
+"""So many numbers, of 16 bits, are sorted faster than others."""
 _NONE: dict[str, float] = {}
 _Scores = list[dict[str, float]]
 
@@ -42,9 +42,9 @@ def fill(
     """Rank all queries as :func:`~permed_measures.ranking.rank` does one; None in doubt, which that one settles."""
     lists = list(map(run.get, query_ids, repeat(_NONE)))
     judged = list(map(qrels.get, query_ids, repeat(_NONE)))
-    if not set(map(type, lists)) | set(map(type, judged)) <= {dict}:
+    if not lists or not set(map(type, lists)) | set(map(type, judged)) <= {dict}:
         return None
-    step = max(1, _BATCH * len(lists) // (1 + sum(map(len, lists))))
+    step = max(1, _BATCH * len(lists) // (1 + sum(map(len, lists)) + sum(map(len, judged))))
     parts = []
     for start in range(0, len(lists), step):
         part = _filled(lists[start : start + step], judged[start : start + step], bounds, order)
@@ -78,38 +78,34 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
     num_ret, num_judged = (np.fromiter(map(len, group), np.int64, len(group)) for group in (lists, judged))
     pairs = zip(lists, judged, strict=True)
     try:
+        "".join(chain.from_iterable(lists))  # the fastest way to see that all of them are strings
+        scores = _doubles(chain.from_iterable(map(dict.values, lists)), num_ret.sum())
         known = [found.get(doc_id, nan) for found, grades_of in pairs for doc_id in grades_of]
-        "".join(list(chain.from_iterable(lists)))  # the fastest way to see that all of them are strings
-        scores = _singles(list(chain.from_iterable(map(dict.values, lists))))
-        judged_scores = np.array(known, np.float64)
-        grades = np.array(list(chain.from_iterable(map(dict.values, judged))), np.float64)
-    except (TypeError, ValueError, ArithmeticError):
+        judged_scores = _doubles(known, len(known))
+        grades = _grades(list(chain.from_iterable(map(dict.values, judged))))
+    except (TypeError, ValueError, ArithmeticError, struct.error):
         return None
-    if scores is None or any(map(contains, lists, repeat(""))) or (np.abs(grades) > _EXACT).any():
+    if np.isnan(scores).any() or any(map(contains, lists, repeat(""))) or (np.abs(grades) > _EXACT).any():
         return None
     queries = np.arange(len(lists))
-    row_query = np.repeat(queries, num_judged)
-    keys = _keys(np.repeat(queries, num_ret), scores)
+    row_query, first_document = np.repeat(queries, num_judged), np.cumsum(num_ret) - num_ret
+    singles = _singles(scores)
+    keys = _keys(np.repeat(queries, num_ret), singles)
     in_descending_order = bool((keys[1:] > keys[:-1]).all())
     if not in_descending_order:
-        keys = _sorted(keys, scores, num_ret)
+        keys = _sorted(keys, singles, num_ret)
     found = ~np.isnan(judged_scores)
-    with np.errstate(over="ignore"):
-        wanted = _keys(row_query[found], judged_scores[found].astype(np.float32))
-    ranks, first_document = np.full(len(row_query), inf), np.cumsum(num_ret) - num_ret
+    wanted = _keys(row_query[found], _singles(judged_scores[found]))
+    ranks = np.full(len(row_query), inf)
     ranks[found] = 1 + keys.searchsorted(wanted) - first_document[row_query[found]]
-    ties = [0, 0]
+    cutoff, ties = inf if bounds[1] is None else bounds[1], [0, 0]
     if not in_descending_order:
-        starts = np.cumsum(num_judged) - num_judged
+        first_row = np.cumsum(num_judged) - num_judged
         for query in np.unique(keys[1:][keys[1:] == keys[:-1]] >> np.uint64(32)).tolist():
-            first = starts[query]
-            places = _tied(lists[query], judged[query], bounds[1], order, ties)
-            ranks[first : first + len(places)] = places
-    counts = Counts(
-        int(np.minimum(num_ret, inf if bounds[1] is None else bounds[1]).sum()),
-        int((ranks <= (1e300 if bounds[1] is None else bounds[1])).sum()),
-        *ties,
-    )
+            place_of = _tied(lists[query], cutoff, order, ties)
+            for row, doc_id in enumerate(judged[query], first_row[query]):
+                ranks[row] = place_of.get(doc_id, ranks[row])
+    counts = Counts(int(np.minimum(num_ret, cutoff).sum()), int((ranks <= min(cutoff, 1e300)).sum()), *ties)
     if bounds[0] is not None:
         ranks[ranks > bounds[0]] = inf
     hits = np.flatnonzero(ranks < inf)
@@ -122,17 +118,21 @@ def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tu
     return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
 
 
-def _singles(scores: list[Any]) -> Any:  # noqa: ANN401  (numpy's)
-    """Return scores as 32-bit floats; None where one is NaN, or no number."""
-    kinds = set(map(type, scores))
-    numbers = (int, float, np.integer, np.floating)
-    if not all(issubclass(kind, numbers) and not issubclass(kind, np.timedelta64) for kind in kinds):
-        return None  # text and dates, too, become floats in some versions of numpy
-    doubles = np.fromiter(scores, np.float64, len(scores))
-    if np.isnan(doubles).any():
-        return None
+def _doubles(numbers: Iterable[Any], count: int) -> Any:  # noqa: ANN401  (numpy's)
+    """Return numbers as an array, by the fastest strict conversion: numpy's own would read text."""
+    return np.frombuffer(struct.pack(f"{count}d", *numbers))
+
+
+def _grades(grades: list[Any]) -> Any:  # noqa: ANN401  (numpy's)
+    try:
+        return np.frombuffer(bytes(grades), np.uint8).astype(np.float64)  # whole numbers up to 255, as most are
+    except (TypeError, ValueError):
+        return _doubles(grades, len(grades))
+
+
+def _singles(scores: Any) -> Any:  # noqa: ANN401  (numpy's)
     with np.errstate(over="ignore"):  # 1e300 is infinite there, in trec_eval 9.0.8 too
-        return doubles.astype(np.float32)
+        return scores.astype(np.float32)
 
 
 def _sorted(keys: Any, scores: Any, num_ret: Any) -> Any:  # noqa: ANN401  (numpy's)
@@ -150,33 +150,35 @@ def _keys(queries: Any, scores: Any) -> Any:  # noqa: ANN401  (numpy's)
     return queries.astype(np.uint64) << np.uint64(32) | descending
 
 
-def _tied(
-    scores: dict[str, float], judged: dict[str, float], cutoff: int | None, order: Order, ties: list[int]
-) -> list[float]:
-    """Return the ranks of judged documents in a list with equal scores, and count these."""
-    ascending = array("d", sorted(map(as_float, scores.values())))
-    view = Ranking([], judged=(), num_ret=len(scores), ascending=ascending)
-    ties[0] += view.tied(cutoff)
-    ties[1] += view.tied(cutoff, "float64")
-    if judged.keys().isdisjoint(scores):
-        return [inf] * len(judged)
-    places = {doc_id: float(place) for place, doc_id in enumerate(in_order(scores, by=order), 1)}
-    return [places.get(doc_id, inf) for doc_id in judged]
+def _tied(scores: dict[str, float], cutoff: float, order: Order, ties: list[int]) -> dict[str, int]:
+    """Return the rank of each document that shares its score with another one, and count those in the top."""
+    doubles = _doubles(scores.values(), len(scores))
+    singles = _singles(doubles)
+    descending = np.sort(-singles)
+    places = np.flatnonzero(_like_neighbours(descending))
+    tied = np.isin(singles, -descending[places])
+    ties[0] += int((places < cutoff).sum())
+    ties[1] += int((_like_neighbours(np.sort(-doubles[tied])) & (places < cutoff)).sum())
+    compared = (singles if order == "float32" else doubles)[tied].tolist()
+    in_order = sorted(zip(compared, compress(scores, tied.tolist()), strict=True), reverse=True)
+    return {doc_id: place for (_, doc_id), place in zip(in_order, (places + 1).tolist(), strict=True)}
+
+
+def _like_neighbours(ordered: Any) -> Any:  # noqa: ANN401  (numpy's)
+    """Whether each number is equal to the one before it, or to the one after it."""
+    equal = np.concatenate([[False], ordered[1:] == ordered[:-1], [False]])
+    return equal[1:] | equal[:-1]
 
 
 def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Return the place of each row in the order of descending worth within its query."""
-    places, span = np.empty(len(worth)), float(np.ptp(worth)) + 1.0 if len(worth) else 1.0
-    if span <= _FEW and bool((worth == np.floor(worth)).all()):  # counting is faster than sorting
-        codes, levels = (worth.max(initial=-inf) - worth).astype(np.intp), int(span)
-        size = len(num_judged) * levels
-        counts = np.bincount(row_query * levels + codes, minlength=size).reshape(-1, levels)
-        first = 1 + np.cumsum(counts, axis=1) - np.cumsum(counts, axis=0)
-        for code in range(levels):
-            rows = np.flatnonzero(codes == code)
-            places[rows] = first[:, code][row_query[rows]] + np.arange(len(rows))
-        return places
-    rows = np.lexsort((-worth, row_query))
+    levels = 1.0 + float(np.ptp(worth)) if len(worth) else 1.0
+    if levels * len(num_judged) <= _FEW and bool((worth == np.floor(worth)).all()):
+        codes = row_query * int(levels) + (worth.max(initial=-inf) - worth).astype(np.intp)
+        rows = np.argsort(codes.astype(np.uint16), kind="stable")
+    else:
+        rows = np.lexsort((-worth, row_query))
+    places = np.empty(len(worth))
     places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
     return places
 
