@@ -34,13 +34,12 @@ def together(*options: Callable[[CommandT], CommandT]) -> Callable[[CommandT], C
 
 
 _TOLD = "[default: told by content and suffix]"
-_SAID = "permed_measures.files"
+_KEPT = "permed_measures"
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:  # noqa: ANN401  (an option's)
-    """Keep what is said of the rows of files for :func:`said`: a command itself has no use for it."""
-    if value is not None:
-        ctx.meta.setdefault(_SAID, {})[param.name] = value
+    """Keep what is said of files and of reports for those who read and show them: commands have no use for it."""
+    ctx.meta.setdefault(_KEPT, {})[param.name] = value
 
 
 def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -141,12 +140,6 @@ report_options = together(
     click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it."),
 )
 
-_ASKED = "permed_measures.shown"
-
-
-def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:  # noqa: ANN401  (whatever an option holds)
-    ctx.meta.setdefault(_ASKED, {})[param.name] = value
-
 
 def _headings(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> None:
     for given in value:
@@ -155,7 +148,7 @@ def _headings(ctx: click.Context, param: click.Parameter, value: Sequence[str]) 
     new = dict(given.split("=", 1) for given in value)
     if len(new) < len(value):
         raise click.BadParameter("a heading is given two new ones: give one", ctx, param)
-    _remember(ctx, param, new)
+    _keep(ctx, param, new)
 
 
 def _figure(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -163,34 +156,33 @@ def _figure(ctx: click.Context, param: click.Parameter, value: str | None) -> No
         from permed_measures.render.figure import checked_suffix  # noqa: PLC0415  (seldom)
 
         checked_suffix(value)
-    _remember(ctx, param, value)
+    _keep(ctx, param, value)
 
 
-_shown = partial(click.option, expose_value=False, callback=_remember)
 layout_options = together(
-    _shown("-p", "--places", type=click.IntRange(0, 17), help="Decimals.  [default: 4]"),
-    _shown("--percent", is_flag=True, help="Values of measures from 0 to 1 in percent."),
-    _shown("--heading", "headings", multiple=True, metavar="OLD=NEW", callback=_headings, help="Another heading."),
-    _shown("--caption", default="", show_default=False, metavar="TEXT", help="The title of the first table."),
-    _shown("--label", default="", show_default=False, metavar="NAME", help="Of the first table, for LaTeX."),
-    _shown("--html", metavar="FILE", help="Also write one self-contained page."),
+    _kept("-p", "--places", type=click.IntRange(0, 17), help="Decimals.  [default: 4]"),
+    _kept("--percent", is_flag=True, help="Values of measures from 0 to 1 in percent."),
+    _kept("--heading", "headings", multiple=True, metavar="OLD=NEW", callback=_headings, help="Another heading."),
+    _kept("--caption", default="", show_default=False, metavar="TEXT", help="The title of the first table."),
+    _kept("--label", default="", show_default=False, metavar="NAME", help="Of the first table, for LaTeX."),
+    _kept("--html", metavar="FILE", help="Also write one self-contained page."),
 )
 figure_options = together(
-    _shown("--figure", metavar="FILE.svg|pdf|png", callback=_figure, help="Also write a plot, a file of its own."),
-    _shown("--plot", type=click.Choice(PLOTS), default=PLOTS[0], help="What the figure shows."),
-    _shown("--columns", type=click.Choice(["1", "2"]), default="1", help="A paper's, for its width."),
+    _kept("--figure", metavar="FILE.svg|pdf|png", callback=_figure, help="Also write a plot, a file of its own."),
+    _kept("--plot", type=click.Choice(PLOTS), default=PLOTS[0], help="What the figure shows."),
+    _kept("--columns", type=click.Choice(["1", "2"]), default="1", help="A paper's, for its width."),
 )
 
 
 def is_asked(*names: str) -> bool:
     """Whether one of these options is given."""
-    asked = click.get_current_context().meta.get(_ASKED, {})
+    asked = click.get_current_context().meta[_KEPT]
     return any(asked.get(name) is not None for name in names)
 
 
 def show(result: Result, form: Format, output: str | None, **options: bool) -> None:
     """Write or print a result as the options of layout and figure say; nothing is written where one cannot be made."""
-    asked = click.get_current_context().meta.get(_ASKED, {})
+    asked = click.get_current_context().meta[_KEPT]
     layout = Layout(**{field.name: asked[field.name] for field in fields(Layout)})
     shown = result.render(form, layout=layout, **options)
     files: dict[str, str | bytes] = {}
@@ -267,7 +259,8 @@ def _check_read(ctx: click.Context, form: str) -> None:
 
 
 LAYOUT = ("form", "output", "html", *(field.name for field in fields(Layout)))
-READING = ("qrels_format", "run_format", "qrels_columns", "run_columns", "duplicates", "collapse")
+_FORMATS = ("qrels_format", "run_format")
+READING = (*_FORMATS, "qrels_columns", "run_columns", "duplicates", "collapse")
 
 
 def allow_only(option: str, *names: str) -> None:
@@ -280,7 +273,7 @@ def allow_only(option: str, *names: str) -> None:
 
 def check_targets(ctx: click.Context) -> None:
     """Raise UsageError where two outputs would be one file, or one of the files that are read."""
-    given, values = _given(ctx), {**ctx.meta.get(_ASKED, {}), **ctx.params}
+    given, values = _given(ctx), {**ctx.meta.get(_KEPT, {}), **ctx.params}
     written = {given.get(name, "the report"): values[name] for name in _TARGETS if name in given}
     seen: dict[str, str] = {} if "output" in given or values.get("init") else {_STDOUT: "the report"}
     for name in ("qrels", "run", "runs", "paths", "given", "texts", "documents", "human", "file"):
@@ -321,20 +314,18 @@ def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]
     )
 
 
-_FORMATS = ("qrels_format", "run_format")
-
-
 def said(*, formats: bool = False) -> dict[str, Any]:
     """Return what the command line says of the rows of files, or of their formats, by option."""
-    known = click.get_current_context().meta.get(_SAID, {})
-    return {name: value for name, value in known.items() if (name in _FORMATS) == formats}
+    known = click.get_current_context().meta.get(_KEPT, {})
+    names = [name for name in READING if (name in _FORMATS) == formats]
+    return {name: known[name] for name in names if known.get(name) is not None}
 
 
 def say_formats(settings: dict[str, Any]) -> None:
     """Take formats out of a file's settings, which hold where the command line says nothing."""
-    known = click.get_current_context().meta.setdefault(_SAID, {})
+    known = click.get_current_context().meta[_KEPT]
     for name in _FORMATS:
-        known.setdefault(name, settings.pop(name, None))
+        known[name] = settings.pop(name, None) if known[name] is None else known[name]
 
 
 def qrels_in(path: str, form: str | None = None) -> Any:  # noqa: ANN401  (a path)

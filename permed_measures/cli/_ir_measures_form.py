@@ -35,8 +35,8 @@ Value = tuple[str, str, float]  # query, measure as it prints, value
 
 def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
     """Evaluate and print as the ir_measures command does."""
-    if not arguments[0].startswith("-"):
-        _check_exists(arguments[0], commands)
+    if not arguments[0].startswith("-") and not _is_there(arguments[0]):
+        _dataset(arguments[0], commands)
     options = _parser(commands).parse_args(list(arguments))
     if options.no_summary and not options.by_query:
         raise ParamError("--no_summary (-n) only goes with --by_query (-q)")
@@ -64,28 +64,24 @@ def run(arguments: Sequence[str], commands: Sequence[str]) -> None:
 
 def _qrels(path: str, commands: Sequence[str]) -> Qrels:
     """Read a file, or the judgements of a data set of ir_datasets, as ir_measures does."""
-    _check_exists(path, commands)
-    if _is_there(path):
-        return as_qrels(read_qrels(path), subtopics=True)
-    return as_qrels(_dataset(path).qrels_iter(), subtopics=True)
+    found = read_qrels(path) if _is_there(path) else _dataset(path, commands).qrels_iter()
+    return as_qrels(found, subtopics=True)
 
 
 def _is_there(path: str) -> bool:
     return path == STDIN or Path(path).exists()
 
 
-def _dataset(name: str) -> Any:  # noqa: ANN401  (ir_datasets')
+def _dataset(name: str, commands: Sequence[str]) -> Any:  # noqa: ANN401  (ir_datasets')
+    """Return a data set that has qrels; InputError where there is none."""
     try:
         found = require("ir_datasets", extra="all").load(name)
     except (HostError, KeyError):
-        return None
-    return found if found.has_qrels() else None
-
-
-def _check_exists(path: str, commands: Sequence[str]) -> None:
-    if not _is_there(path) and _dataset(path) is None:
-        msg = f"{path!r} is neither a command nor a file, nor a data set of ir_datasets with qrels."
-        raise InputError(msg + did_you_mean(path, commands))
+        found = None
+    if found is None or not found.has_qrels():
+        msg = f"{name!r} is neither a command nor a file, nor a data set of ir_datasets with qrels."
+        raise InputError(msg + did_you_mean(name, commands))
+    return found
 
 
 def _by_us(options: argparse.Namespace, measures: Sequence[Measure], qrels: Qrels, notes: list[str]) -> Iterator[Value]:

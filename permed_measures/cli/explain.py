@@ -1,9 +1,13 @@
 """``permed-measures explain``: which convention produced this number."""
 
+from typing import Any
+
 import click
 
-from permed_measures.cli._formats import allow_only, form_for, format_options, qrels_in, report_options, run_in
-from permed_measures.render.result import Format
+from permed_measures.cli._formats import allow_only, format_options, qrels_in, report_of, report_options, run_in
+from permed_measures.errors import ParamError
+from permed_measures.files.output import write_or_print, write_whole
+from permed_measures.render.result import written
 
 
 @click.command(short_help="Say which convention produced a number, or how two numbers differ.")
@@ -14,28 +18,14 @@ from permed_measures.render.result import Format
     "--about", metavar="NAME", help="What it is called: map@10, ndcg@10, recall@5, precision@5, mrr@10, hit@1."
 )
 @click.option("--decimals", type=click.IntRange(0, 17), help="How many decimals count.  [default: those written]")
-@click.option("--a", "first", metavar="TOOL:NAME|MEASURE|NUMBER", help="Walk from here …")
-@click.option("--b", "second", metavar="TOOL:NAME|MEASURE|NUMBER", help="… to here, one convention at a time.")
+@click.option("--a", metavar="TOOL:NAME|MEASURE|NUMBER", help="Walk from here …")
+@click.option("--b", metavar="TOOL:NAME|MEASURE|NUMBER", help="… to here, one convention at a time.")
 @click.option("--conventions", is_flag=True, help="The same run under every convention of the family.")
 @click.option("--all", "all_values", is_flag=True, help="List every value of the family in the text, too.")
 @format_options
 @click.option("--html", metavar="FILE", help="Also write one self-contained page with the plots.")
 @report_options
-def command(  # noqa: PLR0913  (one parameter per option)
-    *,
-    qrels: str,
-    run: str | None,
-    value: str | None,
-    about: str | None,
-    decimals: int | None,
-    first: str | None,
-    second: str | None,
-    conventions: bool,
-    all_values: bool,
-    form: Format | None,
-    html: str | None,
-    output: str | None,
-) -> None:
+def command(*, qrels: str, run: str | None, conventions: bool, **options: Any) -> None:  # noqa: ANN401  (those of explain)
     r"""Say which conventions give a number on this run, and which tools and papers use them.
 
     One name is used for many measures: gain, ideal, denominator, threshold, ties, score precision, query set and more
@@ -51,29 +41,26 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures explain qrels.txt bm25.run --about ndcg@10 --conventions
       permed-measures explain 'nDCG@10|order:float32|queries:qrels|n:50|…' ['ListNDCG@10|order:…']
     """
-    from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.explanation import explain  # noqa: PLC0415  (as above)
+    from permed_measures.explanation import explain  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.explanation.signatures import is_signature, read_back  # noqa: PLC0415  (as above)
-    from permed_measures.files.output import write_or_print, write_whole  # noqa: PLC0415  (as above)
-    from permed_measures.render.result import written  # noqa: PLC0415  (as above)
 
-    form = form_for(output, form)
+    form, output = report_of(options)
+    all_values, html = options.pop("all_values"), options.pop("html")
+    asked = [name for name in ("value", "a", "b") if options[name] is not None]
     if is_signature(qrels):
         allow_only("a signature", "form", "output")
         write_or_print(output, written(read_back(qrels, run), form))
         return
     if run is None:
         raise ParamError("give QRELS and RUN, or a signature")
-    if value is None and first is None and second is None and not conventions:
+    if not asked and not conventions:
         raise ParamError("give --value, or --a and --b, or --conventions with --about")
-    if decimals is not None and value is None:
+    if options["decimals"] is not None and "value" not in asked:
         raise ParamError("--decimals says how many of --value count: give --value too, or leave it out")
-    if conventions and (value is not None or first is not None or second is not None):
+    if conventions and asked:
         raise ParamError("--conventions shows the whole family: leave --value, --a and --b out")
-    judged, returned = qrels_in(qrels), run_in(run)
-    found = explain(judged, returned, value=value, about=about, decimals=decimals, a=first, b=second)
-    in_words = form in ("text", "markdown", "latex")
-    report = written(found.document(all_values=all_values), form) if in_words else found.render(form)
+    found = explain(qrels_in(qrels), run_in(run), **options)
+    report = found.render(form, all_values=all_values)
     if html is not None:
         write_whole(html, found.to_html())
     write_or_print(output, report)

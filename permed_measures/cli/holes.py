@@ -1,11 +1,15 @@
 """``permed-measures holes``: what a judge should look at first."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from permed_measures.cli import _formats
-from permed_measures.ranking import Order
+from permed_measures.files.output import print_notes, write_or_print
+from permed_measures.render.document import of_table
+from permed_measures.render.result import written
+from permed_measures.render.words import counted
 
 
 @click.command(short_help="List unjudged documents for a judge, those that runs disagree on most first.")
@@ -17,17 +21,7 @@ from permed_measures.ranking import Order
 @_formats.order_option
 @_formats.format_options
 @click.option("-o", "--output", metavar="FILE", help="Write .csv or .jsonl instead of printing CSV.")
-def command(  # noqa: PLR0913  (one parameter per option)
-    *,
-    qrels: str,
-    runs: Sequence[str],
-    depth: int,
-    most: int | None,
-    texts: str | None,
-    documents: str | None,
-    order: Order,
-    output: str | None,
-) -> None:
+def command(*, qrels: str, runs: Sequence[str], most: int | None, output: str | None, **options: Any) -> None:  # noqa: ANN401  (those of holes, and texts)
     r"""List the unjudged documents in the top of any RUN, for judged queries.
 
     First come those on which a judgement can move the difference of two runs most: the spread of 1 / log2(rank + 1)
@@ -40,19 +34,16 @@ def command(  # noqa: PLR0913  (one parameter per option)
       permed-measures holes qrels.tsv *.run --most 100 --texts queries.jsonl --documents corpus.jsonl -o holes.csv
     """
     from permed_measures.comparison.tops import holes, holes_table  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.files.output import print_notes, write_or_print  # noqa: PLC0415  (as above)
-    from permed_measures.render.document import of_table  # noqa: PLC0415  (as above)
-    from permed_measures.render.result import written  # noqa: PLC0415  (as above)
-    from permed_measures.render.words import counted  # noqa: PLC0415  (as above)
 
     form = _formats.form_by_suffix(output, ("csv", "jsonl"))
     _formats.check_targets(click.get_current_context())
     sources = _formats.runs_in(runs)
-    found = holes(_formats.qrels_in(qrels), sources, depth=depth, order=order)
+    texts, documents = options.pop("texts"), options.pop("documents")
+    found = holes(_formats.qrels_in(qrels), sources, **options)
     table = holes_table(found[:most], list(sources), texts, documents)
     write_or_print(output, written(of_table(table), "jsonl" if form == "jsonl" else "csv"))
     queries = len({hole.query_id for hole in found})
     shown = "" if most is None or most >= len(found) else f", the first {most:,} of them written"
     some = counted(len(found), "unjudged document")
     where = counted(queries, "judged query", "judged queries")
-    print_notes([*table.below, f"{some} in the top {depth} of {where}{shown}"])
+    print_notes([*table.below, f"{some} in the top {options['depth']} of {where}{shown}"])

@@ -61,7 +61,10 @@ def _all() -> list[Measure]:
 
 
 def _list() -> Table:
-    rows = [[str(measure), ", ".join(_stems(measure)), _computed_by(measure), _said(measure)] for measure in _all()]
+    rows = []
+    for measure in _all():
+        stems = dict.fromkeys(name.stem for names in _names(measure).values() for name in names)
+        rows.append([str(measure), ", ".join(stems), _computed_by(measure), _said(measure)])
     below = (
         "permed-measures measures MEASURE describes one; it is written Name(param=value)@cutoff.",
         f"{p_imp.NAME}, which compare reports, is of two runs: permed-measures measures {p_imp.NAME} describes it.",
@@ -126,10 +129,6 @@ def _trec_names(measure: RankingMeasure, host: HostName) -> list[str]:
     if at is None or host.at in host.params:
         return [host.trec(None)]
     return [host.trec(None), host.trec(host.numbers[0] if host.numbers else 10 if at.kind == "int" else at.default)]
-
-
-def _stems(measure: Measure) -> list[str]:
-    return list(dict.fromkeys(name.stem for names in _names(measure).values() for name in names))
 
 
 def _said(measure: Measure) -> str:

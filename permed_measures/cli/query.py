@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from permed_measures.cli import _formats
+from permed_measures.errors import ParamError
+from permed_measures.files.output import print_notes
 
 
 @click.command(short_help="Show one query: the documents of every run, and what they gave to the value.")
@@ -31,8 +33,6 @@ def command(*, qrels: str, given: Sequence[str], **options: Any) -> None:  # noq
       permed-measures query qrels.tsv bm25.run 42 --texts queries.jsonl --documents corpus.jsonl.gz
     """
     from permed_measures.comparison.one_query import one_query  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.errors import ParamError  # noqa: PLC0415  (as above)
-    from permed_measures.files.output import print_notes  # noqa: PLC0415  (as above)
 
     *paths, query_id = given
     if not paths:

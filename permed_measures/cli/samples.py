@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from permed_measures.cli._formats import report_option
+from permed_measures.errors import InputError, ParamError
+from permed_measures.files.numbers import score_of
+from permed_measures.files.output import print_whole
+from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
 from permed_measures.render.records import as_json
 from permed_measures.render.result import written
 from permed_measures.render.words import counted
@@ -15,7 +19,6 @@ from permed_measures.render.words import counted
 if TYPE_CHECKING:
     from permed_measures.ltr.leaks import FeatureLook
     from permed_measures.ltr.samples import Samples, SamplesEvaluation
-    from permed_measures.render.document import Document, Value
 
 
 @click.command()
@@ -48,9 +51,7 @@ def command(file: str, weights: str | None, train: str | None, form: Any, **opti
       permed-measures samples scored.csv --group query_id --candidate doc_id -m 'nDCG@5'
       permed-measures samples test.jsonl --weights 0.4,0.3,0.2,0.1 --details groups.jsonl --format json
     """
-    from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.files.output import print_whole  # noqa: PLC0415  (likewise)
-    from permed_measures.ltr.leaks import leak_check  # noqa: PLC0415  (likewise)
+    from permed_measures.ltr.leaks import leak_check  # noqa: PLC0415  (the tool starts fast)
     from permed_measures.ltr.samples import evaluate_samples, read_samples  # noqa: PLC0415  (likewise)
 
     if weights is not None and train is not None:
@@ -98,8 +99,6 @@ def command(file: str, weights: str | None, train: str | None, form: Any, **opti
 
 
 def _document(found: SamplesEvaluation, weights: dict[str, float] | None, warnings: list[str]) -> Document:
-    from permed_measures.render.document import Cell, Document, Lines, Section, Table  # noqa: PLC0415  (the tool starts fast)
-
     means, reading, notes = found.document().sections
     rows: list[list[Value]] = [[name, Cell(weight, f"{weight:.6g}")] for name, weight in (weights or {}).items()]
     table = [Section("", [Table(["feature", "weight"], rows)])] if rows else []
@@ -110,8 +109,7 @@ class _Training:
     """Weights learned from one file, to be used on another."""
 
     def __init__(self, samples: Samples, trained_on: Samples, options: dict[str, Any]) -> None:
-        from permed_measures.errors import InputError  # noqa: PLC0415  (the tool starts fast)
-        from permed_measures.ltr.groups import unlike  # noqa: PLC0415  (as above)
+        from permed_measures.ltr.groups import unlike  # noqa: PLC0415  (the tool starts fast)
         from permed_measures.ltr.leaks import trained_on as again_in  # noqa: PLC0415  (as above)
         from permed_measures.ltr.softmax_ranker import SoftmaxRanker  # noqa: PLC0415  (as above)
 
@@ -156,9 +154,6 @@ def _words(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> list[float]:
-    from permed_measures.errors import ParamError  # noqa: PLC0415  (the tool starts fast)
-    from permed_measures.files.numbers import score_of  # noqa: PLC0415  (likewise)
-
     try:
         return [score_of(word) for word in text.replace(",", " ").split()]
     except ValueError:

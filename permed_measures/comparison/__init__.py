@@ -25,10 +25,9 @@ from permed_measures.inputs import QrelsLike, as_qrels
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order, Ties
 from permed_measures.render.document import Document
-from permed_measures.render.layout import Layout
 from permed_measures.render.progress import Step
 from permed_measures.render.queries import SHOWN, Behind
-from permed_measures.render.result import Format, Result, in_sentences, made_by, written
+from permed_measures.render.result import Result, made_by
 from permed_measures.render.words import queries as count_queries
 from permed_measures.signature import Conditions, Signature
 from permed_measures.tables import stays_in_engine
@@ -78,11 +77,6 @@ class Comparison(Result):
         return self.settings.correction
 
     @property
-    def test(self) -> PairedTest:
-        """The test that was asked for."""
-        return self.settings.test
-
-    @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures, in the order they were asked for."""
         return tuple(self.labels)
@@ -96,6 +90,11 @@ class Comparison(Result):
     def tables(self) -> tuple[Table, ...]:
         """The whole, then the groups."""
         return (self.whole, *self.groups)
+
+    @property
+    def compared(self) -> list[tuple[str, Measure, str]]:
+        """Every comparison: run, measure, and what that is called."""
+        return [(run, measure, label) for measure, label in self.labels.items() for run in self.runs]
 
     def counted(self, queries: int, units: int) -> str:
         """Say how many queries, and of how many units where they are in clusters: "95 conversations, 3,440 queries"."""
@@ -133,16 +132,6 @@ class Comparison(Result):
         from permed_measures.comparison.report.tables import document  # noqa: PLC0415  (as above)
 
         return document(self, brief=brief, signatures=signatures)
-
-    def render(
-        self, form: Format = "text", *, brief: bool = False, signatures: bool = False, layout: Layout | None = None
-    ) -> str:
-        """Return the report in one of the formats; ``brief`` and ``signatures`` are for text, markdown and LaTeX."""
-        if (brief or signatures) and form in ("text", "markdown", "latex"):
-            with in_sentences(layout, form):
-                document = self.document(brief=brief, signatures=signatures)
-            return written(document, form, layout=layout)
-        return super().render(form, layout=layout)
 
 
 def compare(  # noqa: PLR0913  (the options of a comparison, all but three with defaults)

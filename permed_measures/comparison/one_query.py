@@ -96,10 +96,10 @@ class OneQuery(Result):
         ]
         return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
 
-    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+    def render(self, form: Format = "text", *, layout: Layout | None = None, **asked: bool) -> str:
         """Return the report; LaTeX, which is of tables only, has the query's text below the first."""
         if form != "latex" or not self.text:
-            return super().render(form, layout=layout)
+            return super().render(form, layout=layout, **asked)
         document = self.document()
         first, *rest = document.tables
         first = replace(first, below=[f"{document.title}: {self.text}", *first.below])

@@ -76,11 +76,11 @@ class Evaluations(Result):
 
         return as_json(self.to_dict(), indent, allow_nan=True)
 
-    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+    def render(self, form: Format = "text", *, layout: Layout | None = None, **asked: bool) -> str:
         """Return the report; for programs one line per value ('jsonl') or one column per measure ('csv')."""
         if form in _FOR_PROGRAMS:
             return written(self.document(), form, table=self._long() if form == "jsonl" else self.as_table())
-        return super().render(form, layout=layout)
+        return super().render(form, layout=layout, **asked)
 
     def document(self) -> Document:
         """Return the table, and below it what its numbers are."""

@@ -5,10 +5,9 @@ a=…, b=…)`` walks from one number to another, ``explain(qrels, run, about="m
 """
 
 from permed_measures.evaluate.conventions import AXES, FAMILIES, Convention
-from permed_measures.explanation.result import Combination, Explanation, Ties
+from permed_measures.explanation.result import Combination, Explanation, Step, Ties, Waterfall
 from permed_measures.explanation.search import explain
 from permed_measures.explanation.tools import TOOLS, Tool
-from permed_measures.explanation.waterfall import Step, Waterfall
 
 __all__ = [
     "AXES",

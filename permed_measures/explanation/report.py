@@ -12,8 +12,7 @@ from permed_measures.render.svg import Scale, axis, picture, row_name
 from permed_measures.render.words import counted, number, queries, signed
 
 if TYPE_CHECKING:
-    from permed_measures.explanation.result import Combination, Explanation, Ties
-    from permed_measures.explanation.waterfall import Moved, Waterfall
+    from permed_measures.explanation.result import Combination, Explanation, Moved, Ties, Waterfall
 
 _FEW = 3  # more names than so many are not listed
 _WIDTH, _LEFT, _RIGHT = 760, 12, 84

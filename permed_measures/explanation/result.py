@@ -1,12 +1,11 @@
 """What explain() found: values with their conventions, ties, and the whole explanation."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from permed_measures.evaluate.conventions import AXES, About, Convention, in_words, short
 from permed_measures.evaluate.conventions.names import options_of
 from permed_measures.explanation.tools import Tool
-from permed_measures.explanation.waterfall import Waterfall
 from permed_measures.render.document import Document, Table
 from permed_measures.render.result import Result
 
@@ -75,6 +74,65 @@ class Ties:
         numbers = {name: number if number == number else None for name, number in asdict(self).items()}
         del numbers["convention"]
         return {"share": self.share, **numbers, "words": in_words(self.convention)}
+
+
+class Moved(NamedTuple):
+    """One query before and after; None where it does not count."""
+
+    query_id: str
+    before: float | None
+    after: float | None
+    share: float  # what it adds to the change of the mean
+
+
+@dataclass(frozen=True)
+class Step:
+    """One toggle."""
+
+    axis: str
+    words: str
+    before: float
+    after: float
+    moved: tuple[Moved, ...]  # the queries that changed most
+    changed: int  # how many queries changed
+
+    @property
+    def change(self) -> float:
+        """What the toggle adds to the mean."""
+        return self.after - self.before
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "axis": self.axis,
+            "words": self.words,
+            "before": self.before,
+            "after": self.after,
+            "change": self.change,
+            "changed_queries": self.changed,
+            "queries": [moved._asdict() for moved in self.moved],
+        }
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """The walk from A to B."""
+
+    names: tuple[str, str]
+    start: Convention
+    end: Convention
+    steps: tuple[Step, ...]
+    values: tuple[float, float]
+    moved: tuple[Moved, ...]  # the queries that changed most from A to B
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "a": {"name": self.names[0], "value": self.values[0], "words": in_words(self.start)},
+            "b": {"name": self.names[1], "value": self.values[1], "words": in_words(self.end)},
+            "steps": [step.to_dict() for step in self.steps],
+            "queries": [moved._asdict() for moved in self.moved],
+        }
 
 
 @dataclass(frozen=True, repr=False)

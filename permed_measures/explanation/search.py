@@ -13,8 +13,7 @@ from permed_measures.evaluate.conventions.names import convention_of, measure_of
 from permed_measures.evaluate.conventions.orders import JudgedRun
 from permed_measures.explanation.result import Combination, Explanation, Ties
 from permed_measures.explanation.tools import Tool, find, tools_of
-from permed_measures.explanation.values import Values
-from permed_measures.explanation.waterfall import walk
+from permed_measures.explanation.values import Values, walk
 from permed_measures.inputs import QrelsLike, RunLike
 from permed_measures.measures import parse
 from permed_measures.measures.ndcg import LARGEST

@@ -1,16 +1,30 @@
-"""Every convention of a family on one run, each with the mean that a tool with this convention prints."""
+"""Every convention of a family on one run, each with the mean that a tool with this convention prints.
+
+And the walk from one convention to another, one toggle at a time: what each convention is worth on this run.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from permed_measures.evaluate.conventions import AXES, FAMILIES, Convention, base_of, thresholds_of, weights_of
+from permed_measures.errors import ParamError
+from permed_measures.evaluate.conventions import (
+    AXES,
+    FAMILIES,
+    Convention,
+    base_of,
+    in_words,
+    phrase,
+    thresholds_of,
+    weights_of,
+)
 from permed_measures.evaluate.conventions.query_values import QueryValues, only_counts
+from permed_measures.explanation.result import Moved, Step, Waterfall
 from permed_measures.measures.ndcg import LARGEST
 
 if TYPE_CHECKING:
@@ -19,6 +33,10 @@ if TYPE_CHECKING:
 _ORDER_AXES = ("duplicates", "precision", "ties", "unjudged")
 _MEAN_AXES = ("queries", "empty", "rounding")
 _ANY_GAIN = math.ulp(0.0)  # as a threshold: any grade above 0
+_MOST_CHANGED = 5
+_DEFINING = ("gain", "ideal", "weights", "denominator", "levels", "cutoff", "recall")
+"""The axes that belong to a measure."""
+_SAME = 1e-12  # room for the order of additions
 
 
 class Values(QueryValues):
@@ -133,3 +151,69 @@ def mean_of(values: Floats, mask: Bools) -> float:
     """Return the mean over some queries; NaN where there is none."""
     chosen = values if mask.all() else values[mask]
     return float(chosen.mean()) if len(chosen) else math.nan
+
+
+def walk(
+    values_at: Callable[[int | None], Values], start: Convention, end: Convention, *, names: tuple[str, str]
+) -> Waterfall:
+    """Toggle one axis after the other, in the order of AXES, from the start to the end.
+
+    Where the measure changes, what only the first one has goes to the plainest choice of the second one in that step.
+    """
+    steps = []
+    here = start
+    for axis in AXES:
+        after = _toggled(here, end, axis)
+        if after == here:
+            continue
+        words = f"{phrase(axis, getattr(here, axis))} → {phrase(axis, getattr(after, axis))}"
+        steps.append(Step(axis, words, *_change(values_at, here, after)))
+        if math.isnan(steps[-1].after):
+            raise ParamError(f"no walk: the value of {in_words(after)} cannot be given exactly on this run")
+        here = after
+    before, last, moved, _ = _change(values_at, start, end)
+    return Waterfall(names, start, end, tuple(steps), (before, last), moved)
+
+
+def _toggled(here: Convention, end: Convention, axis: str) -> Convention:
+    if axis == "family" and here.family != end.family:
+        family = FAMILIES[end.family]
+        base = base_of(end.family, end.recall if family.by_recall else here.cutoff)
+        own = {name: getattr(base, name) for name in _DEFINING}
+        if not family.takes(here.cutoff):
+            own["cutoff"] = end.cutoff
+        return here._replace(family=end.family, **own)
+    return here._replace(**{axis: getattr(end, axis)})
+
+
+def _change(
+    values_at: Callable[[int | None], Values], here: Convention, after: Convention
+) -> tuple[float, float, tuple[Moved, ...], int]:
+    """Return both means, the queries that change the mean most, and how many changed at all."""
+    both = [values_at(convention.cutoff).counted(convention) for convention in (here, after)]
+    (before, counted_before), (later, counted_later) = both
+    change = _shares(before, counted_before, later, counted_later)
+    differs = (counted_before != counted_later) | (counted_before & (np.abs(later - before) > _SAME))
+    places = sorted(np.flatnonzero(differs).tolist(), key=lambda place: (-abs(change[place]), place))
+    query_ids = values_at(here.cutoff).lists.query_ids
+    moved = []
+    for place in places[:_MOST_CHANGED]:
+        ends = [float(values[place]) if counted[place] else None for values, counted in both]
+        moved.append(Moved(query_ids[place], ends[0], ends[1], float(change[place])))
+    return mean_of(*both[0]), mean_of(*both[1]), tuple(moved), len(places)
+
+
+def _shares(before: Floats, counted_before: Bools, later: Floats, counted_later: Bools) -> Floats:
+    """Return what each query adds to the change of the mean; together they add up to it.
+
+    A query that counts on both sides adds its own change, one that leaves or joins its distance from the mean of those.
+    """
+    both = counted_before & counted_later
+    number = max(int(both.sum()), 1)
+    mean_before = float(before[both].sum()) / number
+    mean_later = float(later[both].sum()) / number
+    shares: Floats = np.where(both, (later - before) / number, 0.0)
+    leaving, joining = counted_before & ~both, counted_later & ~both
+    shares[leaving] = (mean_before - before[leaving]) / counted_before.sum()
+    shares[joining] = (later[joining] - mean_later) / counted_later.sum()
+    return shares

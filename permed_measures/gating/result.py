@@ -106,11 +106,11 @@ class Gate(Result):
             rows.append([record[name] for name in _RECORD])
         return Table(_RECORD, rows)
 
-    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
+    def render(self, form: Format = "text", *, layout: Layout | None = None, **asked: bool) -> str:
         """Return the report; as JSON Lines it has one object per check, as JSON has them."""
         if form == "jsonl":
             return "".join(as_json(check.to_dict(), None) + "\n" for check in self.checks)
-        return super().render(form, layout=layout)
+        return super().render(form, layout=layout, **asked)
 
     def table(self) -> Table:
         """Return the checks as people read them; a column that would be empty is left out."""

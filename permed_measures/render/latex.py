@@ -1,7 +1,5 @@
 """LaTeX: tables with booktabs' rules that fit into the page."""
 
-import unicodedata
-
 from permed_measures.render.document import Cell, Document, Table
 from permed_measures.render.markdown import one_line
 from permed_measures.render.text import terminal_width
@@ -103,18 +101,15 @@ def _cell(cell: Cell, longest: str) -> str:
     return rf"{shown}\phantom{{\textsuperscript{{{missing}}}}}" if missing and isinstance(cell.value, float) else shown
 
 
-def _is_wide(char: str) -> bool:
-    return unicodedata.east_asian_width(char) in "WF"
-
-
 def latex(document: Document) -> str:
     """Return the tables of the document, and above them what they need."""
     made = "\n".join(map(table_latex, document.tables))
     need = [r"% \usepackage{booktabs}"]
     need += [r"% \usepackage{graphicx}"] if r"\resizebox" in made else []
-    if any(map(_is_wide, made)):
+    wide = {char for char in set(made) if terminal_width(char) > 1}
+    if wide:
         need.append(r"% \usepackage{ctex}  % Chinese, Japanese or Korean text; compile with xelatex or lualatex")
-    others = dict.fromkeys(char for char in made if ord(char) > _LATIN and not _is_wide(char) and char not in _SIGNS)
+    others = dict.fromkeys(char for char in made if ord(char) > _LATIN and char not in wide and char not in _SIGNS)
     if others:
         said = f"or another font that has {' '.join([*others][:5])}; compile with xelatex or lualatex"
         need.append(rf"% \usepackage{{fontspec}}\setmainfont{{DejaVu Serif}}  % {said}")

@@ -47,8 +47,7 @@ class Layout:
         for head in self.headings:
             if head not in known:
                 raise ParamError(f"no table has the heading {head!r}.{did_you_mean(head, list(known))}")
-        cells = (cell for table in document.tables for row in table.rows for cell in row)
-        if self.percent and not any(isinstance(cell, Cell) and cell.share for cell in cells):
+        if self.percent and not any(map(_has_shares, document.tables)):
             raise ParamError("percent=True is for values of measures from 0 to 1, and no table has any: leave it out")
         first = next(iter(document.tables), None)
 
@@ -65,8 +64,12 @@ class Layout:
         return replace(document, sections=sections)
 
     def _numbers(self, table: Table) -> Table:
-        percent = self.percent and any(isinstance(cell, Cell) and cell.share for row in table.rows for cell in row)
+        percent = self.percent and _has_shares(table)
         less = _IN_PERCENT if percent else 0
         places = max(table.places - less, 0) if self.places is None else self.places
         below = [*table.below, "values are in percent"] if percent else table.below
         return replace(table, places=places, percent=percent, below=below)
+
+
+def _has_shares(table: Table) -> bool:
+    return any(isinstance(cell, Cell) and cell.share for row in table.rows for cell in row)

@@ -91,9 +91,8 @@ def embedded(
     known: Behind, names: Sequence[str], query_ids: Sequence[str], most: int = MOST
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what the script draws, and what a reader should know of it; the first queries have their documents."""
-    number, length = len(query_ids), _LENGTHS[0]
-    for tried in _LENGTHS:
-        length = tried
+    number = len(query_ids)
+    for length in _LENGTHS:
         content = _content(known, names, query_ids, length)
         size = len(safe_json(content).encode(errors="replace"))
         if size <= most:

@@ -126,6 +126,7 @@ class Result(ABC):
 
         return standalone(chosen(self.panels(plot), measure, run), columns)
 
+    MAY_BE_NAN: ClassVar[bool] = False  # whether a number of its JSON may be
     FLAT: ClassVar[tuple[str, ...]] = ()
     """The columns of :meth:`as_table` that name a row for trackers; when not given, all that have texts."""
 
@@ -157,19 +158,22 @@ class Result(ABC):
         """Return the rows of :meth:`to_dataframe`, CSV and JSON Lines."""
         return self.document().tables[0]
 
-    def render(self, form: Format = "text", *, layout: Layout | None = None) -> str:
-        """Return the report as 'text', 'markdown', 'latex', 'csv', 'json', 'jsonl' or 'html'."""
+    def render(self, form: Format = "text", *, layout: Layout | None = None, **asked: bool) -> str:
+        """Return the report as 'text', 'markdown', 'latex', 'csv', 'json', 'jsonl' or 'html'.
+
+        ``asked`` is for text, markdown and LaTeX: what the result's ``document`` takes.
+        """
         if form == "json":
             return self.to_json() + "\n"
         with in_sentences(layout, form):
-            document = self.page() if form == "html" else self.document()
+            document = self.page() if form == "html" else self.document(**asked)
         return written(document, form, table=self.as_table() if form in _FOR_PROGRAMS else None, layout=layout)
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return :meth:`to_dict` as JSON text."""
         from permed_measures.render.records import as_json  # noqa: PLC0415  (for those who ask)
 
-        return as_json(self.to_dict(), indent)
+        return as_json(self.to_dict(), indent, allow_nan=self.MAY_BE_NAN)
 
     def to_dataframe(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:  # noqa: ANN401  (a pandas or polars frame)
         """Return the values as a pandas frame, or a polars one with ``kind='polars'``."""

@@ -35,18 +35,15 @@ def table_text(table: Table) -> str:
     ]
     laid_out = _flowing(lines, table.right()) if table.flow else _split(lines, table.right())
     title = [visible(table.title), ""] if table.title else []
-    below = ["", *(part for line in table.below for part in _wrapped(visible(line)))] if table.below else []
+    below = [""] if table.below else []
+    for line in map(visible, table.below):
+        below += wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False) if len(line) > _WIDTH else [line]
     return "\n".join([*title, *laid_out, *below])
 
 
 def _ending(cell: Cell) -> str:
     """Return what is after the number: a space, letters, and the star."""
     return (f" {cell.letters}" if cell.letters else "") + ("*" if cell.marked else "")
-
-
-def _wrapped(line: str) -> list[str]:
-    """Break a line that is wider than a terminal."""
-    return wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False) if len(line) > _WIDTH else [line]
 
 
 def _split(lines: list[list[str]], right: Sequence[bool]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from math import inf, isnan
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ir_measures import Measure
 
@@ -16,7 +16,6 @@ from permed_measures.measures.base import NOT_GIVEN, declared
 from permed_measures.numbers import as_float
 from permed_measures.profiles import Profile
 from permed_measures.render.document import Document, Lines, Section, Table
-from permed_measures.render.records import as_json
 from permed_measures.render.result import Result
 from permed_measures.verification.references import REFERENCES, Computation, Reference, has_near_ties, has_ties, untied
 
@@ -55,6 +54,8 @@ class Check:
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
     """What :func:`verify` returns."""
+
+    MAY_BE_NAN: ClassVar = True  # the value of a reference
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()  # what is to be known of the references: versions that nobody compared yet
@@ -103,10 +104,6 @@ class Verification(Result):
             "notes": list(self.notes),
             "checks": [asdict(check) for check in self.checks],
         }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return :meth:`to_dict` as JSON text; the value of a reference may be NaN."""
-        return as_json(self.to_dict(), indent, allow_nan=True)
 
     def as_table(self) -> Table:
         """Return one row per check."""

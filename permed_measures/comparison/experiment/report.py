@@ -19,12 +19,10 @@ from permed_measures.render.words import NONE, counted, p_value
 
 def document(experiment: Experiment) -> Document:
     """Return the report of every format but HTML."""
-    sections = [Section("", [_macro_table(experiment)])] if len(experiment.comparisons) > 1 else []
-    sections += [Section("", [_set_table(name, found)]) for name, found in experiment.comparisons.items()]
-    sections += [Section("", [table]) for table in _agreement_tables(experiment)]
-    sections.append(Section("", [Lines(_definitions(experiment), flow=True)]))
-    sections.append(Section("", [Lines(experiment.notes, "note: ", flow=True)]))
-    return Document("", "", sections)
+    blocks: list[Block] = [_macro_table(experiment)] if len(experiment.comparisons) > 1 else []
+    blocks += [_set_table(name, found) for name, found in experiment.comparisons.items()]
+    blocks += [*_agreement_tables(experiment), Lines(_definitions(experiment), flow=True)]
+    return Document("", "", [Section("", [*blocks, Lines(experiment.notes, "note: ", flow=True)])])
 
 
 def page(experiment: Experiment) -> Document:

@@ -1,5 +1,7 @@
 """The page of a comparison: its tables, plots, conclusions, and a table of all queries; and the plots alone."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 
@@ -23,58 +25,51 @@ _BADGES = {"higher": "win", "lower": "loss"}
 
 def page(comparison: Comparison) -> Document:
     """Return what the page holds."""
-    query_ids = list(dict.fromkeys(q for column in comparison.values.values() for q in column))
-    method = [*words.method(comparison), *words.p_imp_lines(comparison)]
-    sections = [
-        Section("Means", [tables.means_table(comparison, tables.marks(comparison))], "means"),
-        *(Section(table.title, [table], "unjudged") for table in unjudged_table(comparison.unjudged)),
-        Section("What can be concluded", [*tables.verdicts(comparison), *_conclusions(comparison)], "conclusions"),
-        Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
-        Section(f"Changes against {comparison.baseline}", [tables.changes_table(comparison, method)], "changes"),
-        *(Section(table.title, [table]) for table in tables.pairs_tables(comparison)),
-    ]
-    if comparison.groups:
-        sections.append(Section(f"By {comparison.grouped_by}", tables.groups_tables(comparison), "groups"))
-    sections.append(Section("Definitions", [Lines(words.definitions(comparison))], "definitions"))
-    sections.append(Section("Conditions", [Lines(words.conditions(comparison))], "conditions"))
-    if comparison.notes:
-        sections.append(Section("Notes on the input", [Lines(comparison.notes)], "notes"))
-    title = f"{', '.join(comparison.runs)} against {comparison.baseline}"
+    query_ids = dict.fromkeys(q for column in comparison.values.values() for q in column)
+    differences = [comparison.difference(run, comparison.measures[0]) for run in comparison.runs]
     listed = Queries(
         comparison.names,
         {label: [comparison.values[name, m] for name in comparison.names] for m, label in comparison.labels.items()},
-        _largest_loss_first(comparison, query_ids),
+        sorted(query_ids, key=lambda q: min((of[q] for of in differences if q in of), default=0.0)),
         changes=True,
         grouped_by=(comparison.groups_of and comparison.grouped_by) or "",
         group_of={q: group for group, members in comparison.groups_of.items() for q in members},
         behind=comparison.behind,
     )
+    sections = [replace(section, folded=False) for section in _sections(comparison, _conclusions(comparison))]
+    title = f"{', '.join(comparison.runs)} against {comparison.baseline}"
     return listed.into(Document(title, _summary(comparison), sections), _by_query_plots(comparison))
-
-
-def _largest_loss_first(comparison: Comparison, query_ids: list[str]) -> list[str]:
-    """Return queries by the largest loss of any run, in the first measure."""
-    measure = comparison.measures[0]
-    differences = [comparison.difference(run, measure) for run in comparison.runs]
-    return sorted(query_ids, key=lambda q: min((of[q] for of in differences if q in of), default=0.0))
 
 
 def notebook(comparison: Comparison) -> Document:
     """Return what a notebook shows: means, verdicts and plots; the rest is folded."""
     said, by_run = tables.sentences(comparison)
-    concluded = Lines([*(text for *_, text in said), *by_run])
+    return Document("", _summary(comparison), _sections(comparison, [Lines([*(text for *_, text in said), *by_run])]))
+
+
+def _sections(comparison: Comparison, concluded: Sequence[Block]) -> list[Section]:
+    method = [*words.method(comparison), *words.p_imp_lines(comparison)]
     sections = [
-        Section("", [tables.means_table(comparison, tables.marks(comparison))]),
-        Section("", [*tables.verdicts(comparison), concluded]),
-        Section("", [_plots(comparison)]),
-        *(Section(table.title, [table], folded=True) for table in unjudged_table(comparison.unjudged)),
-        Section("Changes", [tables.changes_table(comparison, words.method(comparison))], folded=True),
+        Section("Means", [tables.means_table(comparison, tables.marks(comparison))], "means"),
+        *(Section(table.title, [table], "unjudged", folded=True) for table in unjudged_table(comparison.unjudged)),
+        Section("What can be concluded", [*tables.verdicts(comparison), *concluded], "conclusions"),
+        Section(f"Means and differences, with {words.level(comparison)} intervals", [_plots(comparison)], "plots"),
+        Section(
+            f"Changes against {comparison.baseline}", [tables.changes_table(comparison, method)], "changes", folded=True
+        ),
         *(Section(table.title, [table], folded=True) for table in tables.pairs_tables(comparison)),
-        Section("Definitions", [Lines(words.definitions(comparison))], folded=True),
     ]
-    sections += [Section("Groups", tables.groups_tables(comparison), folded=True)] if comparison.groups else []
-    sections += [Section("Notes on the input", [Lines(comparison.notes)])] if comparison.notes else []
-    return Document("", _summary(comparison), sections)
+    if comparison.groups:
+        by = f"By {comparison.grouped_by}"
+        sections.append(Section(by, tables.groups_tables(comparison), "groups", folded=True))
+    sections.append(Section("Definitions", [Lines(words.definitions(comparison))], "definitions", folded=True))
+    sections.append(
+        Section("Conditions", [Lines([*map(str, comparison.signatures.values())])], "conditions", folded=True)
+    )
+    return [
+        *sections,
+        *([Section("Notes on the input", [Lines(comparison.notes)], "notes")] if comparison.notes else []),
+    ]
 
 
 def _summary(comparison: Comparison) -> str:
@@ -172,8 +167,7 @@ def _means(comparison: Comparison) -> list[Panel]:
 
 def _differences(comparison: Comparison) -> list[Panel]:
     minus, draw = f" \u2212 {comparison.baseline}", partial(sorted_differences_plot, comparison)
-    pairs = [(run, measure, label) for measure, label in comparison.labels.items() for run in comparison.runs]
-    return [Panel(f"{label}: {run}{minus}", partial(draw, run, measure), label, run) for run, measure, label in pairs]
+    return [Panel(f"{label}: {run}{minus}", partial(draw, run, m), label, run) for run, m, label in comparison.compared]
 
 
 def _wins(comparison: Comparison) -> list[Panel]:

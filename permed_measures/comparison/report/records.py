@@ -93,8 +93,7 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "groups": [_table(comparison, table) for table in comparison.groups],
         "conclusions": [
             {"measure": label, "run": run, "sentence": words.conclusion(comparison, run, measure)}
-            for measure, label in comparison.labels.items()
-            for run in comparison.runs
+            for run, measure, label in comparison.compared
         ],
         "all_pairs": [_pairs(label, comparison.pairs[m]) for m, label in comparison.labels.items() if comparison.pairs],
         "unjudged_by_rank": {name: list(shares) for name, shares in comparison.unjudged.items()},
@@ -129,8 +128,7 @@ def _table(comparison: Comparison, table: Part) -> dict[str, Any]:
     ]
     changes = [
         {"measure": label, "run": run, **_change(table.changes[run, measure])}
-        for measure, label in comparison.labels.items()
-        for run in comparison.runs
+        for run, measure, label in comparison.compared
     ]
     p_imp = [{"run": run, "value": found.value, **vars(found)} for run, found in table.p_imp.items()]
     counts = {"group": table.group, "queries": table.queries, "units": table.units}

@@ -21,18 +21,17 @@ _LETTERED = 3  # of two systems, the star says all that letters could
 def document(comparison: Comparison, *, brief: bool = False, signatures: bool = False) -> Document:
     """Return the report; a brief one has no changes and no conclusions; conditions are there where asked for."""
     below = [*marks(comparison), *words.definitions(comparison)]
-    below += words.conditions(comparison) if signatures else []
+    below += map(str, comparison.signatures.values()) if signatures else []
     sections = [Section("", [means_table(comparison, below)])]
+    rest: list[Block] = []
     if not brief:
-        said, rest = sentences(comparison)
-        blocks = [*verdicts(comparison), Lines([*(text for *_, text in said), *rest], "- ", flow=True)]
+        said, by_run = sentences(comparison)
+        blocks = [*verdicts(comparison), Lines([*(text for *_, text in said), *by_run], "- ", flow=True)]
         sections.append(Section("What can be concluded", blocks))
         below = [*words.method(comparison), *words.p_imp_lines(comparison)]
-        sections.append(Section("", [changes_table(comparison, below)]))
-        sections += [Section("", [table]) for table in unjudged_table(comparison.unjudged)]
-    sections += [Section("", [table]) for table in [*pairs_tables(comparison), *groups_tables(comparison)]]
-    sections.append(Section("", [Lines(comparison.notes, "note: ", flow=True)]))
-    return Document("", "", sections)
+        rest += [changes_table(comparison, below), *unjudged_table(comparison.unjudged)]
+    rest += [*pairs_tables(comparison), *groups_tables(comparison), Lines(comparison.notes, "note: ", flow=True)]
+    return Document("", "", [*sections, Section("", rest)])
 
 
 def marks(comparison: Comparison) -> list[str]:
@@ -42,13 +41,9 @@ def marks(comparison: Comparison) -> list[str]:
     return [*words.stars(comparison), *words.repeats(comparison), *letters]
 
 
-def _pairs(comparison: Comparison) -> list[tuple[str, Measure, str]]:
-    return [(run, measure, label) for measure, label in comparison.labels.items() for run in comparison.runs]
-
-
 def every_sentence(comparison: Comparison) -> list[tuple[str, Measure, str]]:
     """Return run, measure and sentence of every comparison."""
-    return [(run, m, f"{label}: {words.conclusion(comparison, run, m)}") for run, m, label in _pairs(comparison)]
+    return [(run, m, f"{label}: {words.conclusion(comparison, run, m)}") for run, m, label in comparison.compared]
 
 
 def sentences(comparison: Comparison) -> tuple[list[tuple[str, Measure, str]], list[str]]:
@@ -110,15 +105,18 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
     """Lay out every change with its interval and the test that decides; the star is at its p-value."""
     corrected = comparison.correction in words.SHORT_CORRECTION_NAMES
     rows: list[list[Value]] = []
-    for run, measure, label in _pairs(comparison):
+    for run, measure, label in comparison.compared:
         change = comparison.whole.changes[run, measure]
-        decides = Cell(change.p_adjusted, words.p_shown(change), marked=change.significant)
+        could = change.tested or change.p is None  # else the smallest p that could have been found is shown
+        p = p_value(change.p_adjusted) if could else f">={words.smallest_p(change)}"
+        decides = Cell(change.p_adjusted, p, marked=change.significant)
         share = is_share(measure)
         row: list[Value] = [label, run, Cell(change.difference, sign=True, share=share)]
         row.append(Cell(change.relative, percent(change.relative)))
         row.append(Cell(words.interval(change.interval), ends=change.interval, sign=True, share=share))
         row += [Cell(change.p, p_value(change.p)), decides] if corrected else [decides]
-        row += [words.win_tie_loss(change), Cell(change.effect_size, signed(change.effect_size, decimals=2))]
+        row += [f"{change.wins}/{change.ties}/{change.losses}"]
+        row += [Cell(change.effect_size, signed(change.effect_size, decimals=2))]
         rows.append([*row, Cell(change.detectable, share=share)])
     p_heads = ["p", f"p, {words.SHORT_CORRECTION_NAMES[comparison.correction]}"] if corrected else ["p"]
     interval = f"{words.level(comparison)} interval"
@@ -183,7 +181,7 @@ def _summary(comparison: Comparison) -> list[Table]:
     title = f"by {comparison.grouped_by}: {len(comparison.groups):,} groups"
     spread: list[list[Value]] = []
     extremes: list[list[Value]] = []
-    for run, measure, label in _pairs(comparison):
+    for run, measure, label in comparison.compared:
         changes = [(part.changes[run, measure].difference, part) for part in comparison.groups]
         known = [(change, part) for change, part in changes if change is not None]
         ordered = sorted(known, key=lambda pair: (pair[0], pair[1].group))

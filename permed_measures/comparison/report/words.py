@@ -11,7 +11,7 @@ from permed_measures.comparison.repeats import apart
 from permed_measures.evaluate.spans import is_share
 from permed_measures.inference import EXACT_UNITS, POWER, Interval
 from permed_measures.measures.definitions import definition
-from permed_measures.render.words import NONE, counted, in_words, p_is, p_value, percent, queries
+from permed_measures.render.words import NONE, counted, in_words, p_is, percent, queries
 
 TEST_NAMES = {
     "sign flips": "exact sign-flip test",
@@ -27,11 +27,6 @@ _NO_PROOF = " (which is no proof that they are equal)."
 def interval(value: Interval | None, *, share: bool = False) -> str:
     """Write an interval of a difference."""
     return NONE if value is None else " to ".join(in_words(end, share=share, sign=True) for end in value)
-
-
-def win_tie_loss(change: Change) -> str:
-    """Write 12/3/5."""
-    return f"{change.wins}/{change.ties}/{change.losses}"
 
 
 def level(comparison: Comparison) -> str:
@@ -85,11 +80,6 @@ def family(comparison: Comparison, tables: Iterable[Table]) -> str:
     if comparison.correction == "none":
         return f"{tests}, no correction{out}"
     return f"{tests}, {CORRECTION_NAMES[comparison.correction]} over {counted(len(changes) - left, 'comparison')}{out}"
-
-
-def conditions(comparison: Comparison) -> list[str]:
-    """Return the signature of every measure, one line each."""
-    return [str(signature) for signature in comparison.signatures.values()]
 
 
 def repeats(comparison: Comparison) -> list[str]:
@@ -228,8 +218,3 @@ def summed_up(comparison: Comparison, run: str) -> str:
         by_verdict.setdefault(change.verdict, []).append(f"{label}{by}")
     said = "; ".join(f"{verdict} by {', '.join(labels)}" for verdict, labels in by_verdict.items())
     return f"{run} against {comparison.baseline}: {said}{_NO_PROOF if 'not shown' in by_verdict else '.'}"
-
-
-def p_shown(change: Change) -> str:
-    """Write the corrected p-value, or the smallest possible one where nothing could have been shown."""
-    return p_value(change.p_adjusted) if change.tested or change.p is None else f">={smallest_p(change)}"

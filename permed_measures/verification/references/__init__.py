@@ -27,11 +27,6 @@ TOLERANCE = 1e-12
 """Two implementations agree when their values differ by no more: room for the order of additions and nothing else."""
 
 
-def takes_all(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature of every such check)
-    """Accept any input."""
-    return ""
-
-
 @dataclass(frozen=True)
 class Computation:
     """How one reference computes one measure."""
@@ -39,7 +34,7 @@ class Computation:
     compute: Callable[[Qrels, Run], Values]
     """Values of the queries it answers; it may leave out those without returned documents."""
     how: str  # what the reference is asked for, in its own words
-    refuses: Callable[[Qrels, Run], str] = takes_all
+    refuses: Callable[[Qrels, Run], str] = lambda _qrels, _run: ""
     """Why this input cannot be given to the reference; empty when it can."""
     ties: str = ""  # what it does with equal scores, where that is not trec_eval 9.0.8's rule
     near_ties: str = ""

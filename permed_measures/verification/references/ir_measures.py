@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -42,31 +43,17 @@ def _calculation(provider: str, measure: Any) -> Callable[[Qrels, Run], Values]:
         asked = copy(import_module("ir_measures.providers").registry[provider])
         if provider == "pytrec_eval" and asked.is_available():  # its own class, whatever is in its place
             asked.pytrec_eval = SimpleNamespace(RelevanceEvaluator=own_evaluator())
-        evaluator = asked.evaluator([measure], dict(qrels))
-        return {metric.query_id: float(metric.value) for metric in evaluator.iter_calc(dict(run))}
+        number = {q: str(place) if provider == "gdeval" else q for place, q in enumerate(qrels, 1)}  # it reads numbers
+        evaluator = asked.evaluator([measure], {number[query_id]: judged for query_id, judged in qrels.items()})
+        returned = {number[query_id]: scores for query_id, scores in run.items() if query_id in number}
+        found = {metric.query_id: float(metric.value) for metric in evaluator.iter_calc(returned)}
+        return {query_id: found[asked_as] for query_id, asked_as in number.items() if asked_as in found}
 
     return compute
 
 
-def _supported(provider: str, name: str, params: Params) -> Any:  # noqa: ANN401  (a measure, or None)
-    measure = _measure(name, params)
-    known = import_module("ir_measures.providers").registry[provider]
-    return measure if measure is not None and known.is_available() and known.supports(measure) else None
-
-
-def _pytrec_eval(name: str, params: Params) -> Computation | None:
-    if name == "Coverage" and params.get("cutoff") is not None:
-        name = "Success"
-    measure = _supported("pytrec_eval", name, params)
-    if measure is None:
-        return None
-    unread = _unread(name, params)
-    refuses = (lambda _, __: unread) if unread else _safe_only
-    return Computation(_calculation("pytrec_eval", measure), how=str(measure), refuses=refuses)
-
-
 def _unread(name: str, params: Params) -> str:
-    """Say which number ir_measures does not hand on as it is."""
+    """Say which number ir_measures does not hand on to pytrec_eval as it is."""
     if name == "IPrec" and float(f"{params['recall']:.2f}") != params["recall"]:
         return "ir_measures asks pytrec_eval for a level of recall with two decimals"
     if name == "SetF" and "e" in repr(params["beta"]):
@@ -74,57 +61,47 @@ def _unread(name: str, params: Params) -> str:
     return ""
 
 
-def _msmarco(name: str, params: Params) -> Computation | None:
-    measure = _supported("msmarco", name, params)
-    if measure is None:
-        return None
-    return Computation(
-        _calculation("msmarco", measure),
-        how=str(measure),
-        refuses=_whole_only,
-        ties="orders equal scores by document id, ascending",
-        near_ties=_SIXTY_FOUR,
-    )
+def _refused_by_gdeval(qrels: Qrels, run: Run) -> str:
+    grades = {grade for judged in qrels.values() for grade in judged.values()}
+    if any(not isinstance(grade, int) or grade > _GDEVAL_MAX_GRADE for grade in grades):
+        return f"gdeval takes whole grades up to {_GDEVAL_MAX_GRADE}"
+    doc_ids = {doc_id for table in (qrels, run) for inner in table.values() for doc_id in inner}
+    return "gdeval splits document ids at white space" if any(len(d.split()) != 1 for d in doc_ids) else ""
 
 
-def _gdeval(name: str, params: Params) -> Computation | None:
-    measure = _supported("gdeval", name, params)
-    if measure is None:
-        return None
+def _reference(provider: str, missing: Callable[[], str] = str, **told: Any) -> Reference:  # noqa: ANN401  (of Computation)
+    is_pytrec_eval = provider == "pytrec_eval"
 
-    def refuses(qrels: Qrels, run: Run) -> str:
-        grades = {grade for judged in qrels.values() for grade in judged.values()}
-        if any(not isinstance(grade, int) or grade > _GDEVAL_MAX_GRADE for grade in grades):
-            return f"gdeval takes whole grades up to {_GDEVAL_MAX_GRADE}"
-        doc_ids = {doc_id for table in (qrels, run) for inner in table.values() for doc_id in inner}
-        return "gdeval splits document ids at white space" if any(len(d.split()) != 1 for d in doc_ids) else ""
+    def find(name: str, params: Params) -> Computation | None:
+        if is_pytrec_eval and name == "Coverage" and params.get("cutoff") is not None:
+            name = "Success"
+        measure = _measure(name, params)
+        known = import_module("ir_measures.providers").registry[provider]
+        if measure is None or not known.is_available() or not known.supports(measure):
+            return None
+        found = Computation(_calculation(provider, measure), str(measure), **told)
+        unread = _unread(name, params) if is_pytrec_eval else ""
+        return replace(found, refuses=lambda _, __: unread) if unread else found
 
-    def compute(qrels: Qrels, run: Run) -> Values:
-        number = {query_id: str(place) for place, query_id in enumerate(qrels, 1)}  # gdeval reads numbers only
-        values = _calculation("gdeval", measure)(
-            {number[query_id]: judged for query_id, judged in qrels.items()},
-            {number[query_id]: scores for query_id, scores in run.items() if query_id in number},
-        )
-        return {query_id: values[number[query_id]] for query_id in qrels}
-
-    return Computation(
-        compute,
-        how=str(measure),
-        refuses=refuses,
-        near_ties=_SIXTY_FOUR,
-        tolerance=0.5e-5 + 1e-12,
-        tolerance_reason="gdeval prints 5 decimals",
-    )
-
-
-def _reference(provider: str, find: Callable[[str, Params], Computation | None], **options: Any) -> Reference:  # noqa: ANN401  (of Reference)
-    name, known, published = f"ir_measures/{provider}", ("0.4.1", "0.5"), ("ir-measures", "ir_measures")
-    return Reference(name, "ir_measures", find, distributions=published, known=known, **options)
+    program, published = provider if is_pytrec_eval else "ir_measures", ("ir-measures", "ir_measures")
+    return Reference(f"ir_measures/{provider}", "ir_measures", find, missing, program, published, ("0.4.1", "0.5"))
 
 
 _NO_PERL = "gdeval is a Perl script, and perl is not installed"
 REFERENCES = (
-    _reference("pytrec_eval", _pytrec_eval, program="pytrec_eval"),
-    _reference("gdeval", _gdeval, program="ir_measures", missing=lambda: "" if shutil.which("perl") else _NO_PERL),
-    _reference("msmarco", _msmarco, program="ir_measures"),
+    _reference("pytrec_eval", refuses=_safe_only),
+    _reference(
+        "gdeval",
+        lambda: "" if shutil.which("perl") else _NO_PERL,
+        refuses=_refused_by_gdeval,
+        near_ties=_SIXTY_FOUR,
+        tolerance=0.5e-5 + 1e-12,
+        tolerance_reason="gdeval prints 5 decimals",
+    ),
+    _reference(
+        "msmarco",
+        refuses=_whole_only,
+        ties="orders equal scores by document id, ascending",
+        near_ties=_SIXTY_FOUR,
+    ),
 )

@@ -6,6 +6,7 @@ precision at every rank and level, recall, or nDCG over fewer judgements.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from importlib import import_module
@@ -183,16 +184,12 @@ def _geometric(name: str, params: Params) -> Computation:
 
 
 def _graded(name: str, params: Params) -> Computation:
-    level, judged_only = math.ceil(params.get("rel", 1)), params["judged_only"]
-
-    def compute(qrels: Qrels, run: Run) -> Values:
-        answers = _ask(qrels, run, [name], level=level, judged_only=judged_only)
-        return {query_id: answer[name] for query_id, answer in answers.items()}
+    """Ask for what looks at grades, which are whole: so is the lowest relevant one then."""
 
     def refuses(qrels: Qrels, run: Run) -> str:
         return _too_high(qrels, run) if whole_grades(qrels) else "pytrec_eval takes whole grades only"
 
-    return Computation(compute, how=name, refuses=refuses)
+    return replace(_binary(name, {**params, "rel": math.ceil(params.get("rel", 1))}), refuses=refuses)
 
 
 def _utility(params: Params) -> Computation:
