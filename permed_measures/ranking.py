@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from heapq import nlargest
 from importlib import import_module
-from itertools import compress, islice, pairwise
+from itertools import islice, pairwise
 from math import isnan
 from operator import gt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -292,12 +292,13 @@ def _top(scores: Mapping[str, float], depth: int) -> Mapping[str, float]:
         keys = np.frombuffer(struct.pack(f"{len(scores)}f", *scores.values()), np.float32)
     except (struct.error, TypeError, ValueError, ArithmeticError):
         return scores
+    if (keys[1:] <= keys[:-1]).all():  # in order already, as most are
+        return {doc_id: scores[doc_id] for doc_id in islice(scores, int(np.count_nonzero(keys >= keys[depth])))}
     if np.isnan(keys).any():
         return scores
-    if (keys[1:] <= keys[:-1]).all():  # in order already, as most are
-        return {doc_id: scores[doc_id] for doc_id in islice(scores, int((keys >= keys[depth]).sum()))}
     lowest = np.partition(keys, len(keys) - depth - 1)[len(keys) - depth - 1]
-    return {doc_id: scores[doc_id] for doc_id in compress(scores, (keys >= lowest).tolist())}
+    doc_ids = list(scores)
+    return {doc_ids[place]: scores[doc_ids[place]] for place in np.flatnonzero(keys >= lowest).tolist()}
 
 
 def rank_list(doc_ids: Sequence[str], grades: Grades, *, query_id: str = "") -> Ranking:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 import pytrec_eval as host
 from ir_measures import Measure, nDCG
@@ -9,7 +10,7 @@ from pytrec_eval import supported_nicknames
 
 from permed_measures.delegate import exact_measure
 from permed_measures.errors import ParamError, did_you_mean
-from permed_measures.evaluate import distinct
+from permed_measures.evaluate import Plan, distinct
 from permed_measures.measures import checked, host_names, parse, parse_all, trec_named
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # those of trec_eval for a measure named without one: m_map_cut.c
@@ -111,11 +112,12 @@ def _ours(name: str) -> list[tuple[str, Measure]]:
     raise ParamError(f"{name!r} is not a measure; names are written as ndcg, ndcg_cut_10 or ndcg_cut.10,100.{near}")
 
 
-def over_columns(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures that have, over columns, every bit of pytrec_eval's; none where one name has no such."""
-    known = {(key := name.replace(".", "_")): exact_measure(key) for name in names}
-    found = {name: measure for name, measure in known.items() if measure is not None}
-    return found if len(found) == len(known) else {}
+@lru_cache(maxsize=64)
+def over_columns(names: frozenset[str], level: float) -> tuple[list[str], Plan] | None:
+    """Return how all names are computed over columns to every bit of pytrec_eval's; None where one is not."""
+    keys = [name.replace(".", "_") for name in names]
+    known = [measure for measure in map(exact_measure, keys) if measure is not None]
+    return (keys, Plan(known, level)) if names and len(known) == len(keys) else None
 
 
 def exact(names: Collection[str]) -> dict[str, Measure]:

@@ -90,8 +90,8 @@ class RelevanceEvaluator:
             level_there = 1
         else:
             level_there = min(math.ceil(level), MAX_GRADE + 1)  # no grade there is higher
-        known = over_columns(theirs) if plain and not ours and not self._judged_only else {}
-        self._exact = (list(known), Plan(list(known.values()), level)) if known else None
+        alone = plain and not ours and not self._judged_only
+        self._exact = over_columns(frozenset(theirs), level) if alone else None
         options = (theirs, level_there, self._judged_only)
         self._theirs = _Theirs(judgements, options, plain=plain) if theirs else None
         self._names = list(ours)
@@ -105,7 +105,7 @@ class RelevanceEvaluator:
         """Return the values of the queries that are in the run and have judgements."""
         if self._exact is not None and type(scores) is dict and set(map(type, scores.values())) == {dict}:
             names, plan = self._exact
-            query_ids = [query_id for query_id in as_run(scores) if query_id in self._qrels]
+            query_ids = list(filter(self._qrels.__contains__, as_run(scores)))
             ranked = rankings_of(self._qrels, scores, query_ids, depth=plan.depth, cutoff=plan.depth)
             columns = plan.over_columns(ranked)
             if len(columns) == len(names):

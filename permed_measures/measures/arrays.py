@@ -39,15 +39,24 @@ _Scores = list[dict[str, float]]
 def fill(
     qrels: Mapping[str, Any], run: Mapping[str, Any], query_ids: list[str], bounds: Bounds, order: Order
 ) -> Rankings | None:
-    """Rank all queries as :func:`~permed_measures.ranking.rank` does one; None in doubt, which that one settles."""
+    """Rank all queries as :func:`~permed_measures.ranking.rank` does one.
+
+    None where that one is faster, as it soon finds the top of long lists, and in doubt, which it settles.
+    """
     lists = list(map(run.get, query_ids, repeat(_NONE)))
     judged = list(map(qrels.get, query_ids, repeat(_NONE)))
     if not lists or not set(map(type, lists)) | set(map(type, judged)) <= {dict}:
         return None
-    step = max(1, _BATCH * len(lists) // (1 + sum(map(len, lists)) + sum(map(len, judged))))
+    num_ret, num_judged = list(map(len, lists)), list(map(len, judged))
+    documents = sum(num_ret)
+    if not numpy_is_worth_it(documents) or (bounds[0] is not None and documents > 4 * bounds[0] * len(lists)):
+        return None
+    step = 1 + len(lists) // (1 + (documents + sum(num_judged)) // _BATCH)
     parts = []
     for start in range(0, len(lists), step):
-        part = _filled(lists[start : start + step], judged[start : start + step], bounds, order)
+        some = slice(start, start + step)
+        lengths = np.array(num_ret[some], np.int64), np.array(num_judged[some], np.int64)
+        part = _filled(lists[some], judged[some], lengths, bounds, order)
         if part is None:
             return None
         parts.append(part)
@@ -60,11 +69,11 @@ def _gathered(views: Sequence[Ranking]) -> Columns:
     num_hits = np.fromiter((len(view.ranked) for view in views), np.int64, len(views))
     num_judged = np.fromiter((len(view.judged) for view in views), np.int64, len(views))
     hits = np.fromiter(chain.from_iterable(chain.from_iterable(view.ranked for view in views)), np.float64)
-    judged = np.fromiter(chain.from_iterable(view.judged for view in views), np.float64)
-    levels, codes = np.unique(judged, return_inverse=True)
+    judged = _grades(list(chain.from_iterable(view.judged for view in views)))
+    levels = np.unique(judged)
     query, size = np.arange(len(views)), len(views) * len(levels)
     of_hits = np.repeat(query, num_hits) * len(levels) + np.searchsorted(levels, hits[1::2])
-    of_judged = np.repeat(query, num_judged) * len(levels) + codes
+    of_judged = np.repeat(query, num_judged) * len(levels) + np.searchsorted(levels, judged)
     missed = np.bincount(of_judged, minlength=size) - np.bincount(of_hits, minlength=size)
     missed_codes = np.repeat(np.arange(size), missed)
     rows = np.argsort(np.concatenate([of_hits, missed_codes]) // max(1, len(levels)), kind="stable")
@@ -74,8 +83,10 @@ def _gathered(views: Sequence[Ranking]) -> Columns:
     return Columns(num_ret, num_hits, num_judged, ranks, grades, places)
 
 
-def _filled(lists: _Scores, judged: _Scores, bounds: Bounds, order: Order) -> tuple[Counts, Columns] | None:
-    num_ret, num_judged = (np.fromiter(map(len, group), np.int64, len(group)) for group in (lists, judged))
+def _filled(
+    lists: _Scores, judged: _Scores, lengths: tuple[Any, Any], bounds: Bounds, order: Order
+) -> tuple[Counts, Columns] | None:
+    num_ret, num_judged = lengths
     pairs = zip(lists, judged, strict=True)
     try:
         "".join(chain.from_iterable(lists))  # the fastest way to see that all of them are strings
