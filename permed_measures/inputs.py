@@ -306,8 +306,10 @@ def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
     for query_id in query_ids:
         returned = lists.get(query_id)
         grades = qrels.get(query_id, {})
-        nothing = Ranking([], judged=grades.values(), num_ret=0)
-        views.append(ranking_of(query_id, returned, grades, depth, order) if returned else nothing)
+        if returned:
+            views.append(ranking_of(query_id, returned, grades, depth, order))
+        else:
+            views.append(Ranking([], judged=grades.values(), num_ret=0))
     return Rankings.of(views, cutoff)
 
 

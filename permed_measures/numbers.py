@@ -6,6 +6,8 @@ from typing import Any
 
 from permed_measures.errors import ParamError
 
+SAME = 1e-9  # two values that differ by less are a tie: the same sum taken in another order differs in its last digits
+
 
 def canonical(number: Any) -> int | float:  # noqa: ANN401  (any real number, numpy's included)
     """Return a built-in int for a whole number, else a built-in float, so that 2, 2.0 and np.int64(2) are one value."""

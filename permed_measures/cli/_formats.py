@@ -10,8 +10,6 @@ from typing import Any, TypeVar, cast
 import click
 
 from permed_measures.errors import ParamError
-from permed_measures.evaluate.chunks import collapse
-from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import formats, parquet
 from permed_measures.files.beir import qrels_of
 from permed_measures.files.output import print_notes, write_or_print, write_whole
@@ -120,6 +118,8 @@ def descriptions_of(path: str | None, names: Sequence[str]) -> dict[str, str]:
     """Read the descriptions of these runs; one file may serve several tables."""
     if path is None:
         return {}
+    from permed_measures.evaluate.groups import read_pairs  # noqa: PLC0415  (seldom)
+
     known = read_pairs(path)
     described = {name: text for name, text in known.items() if name in names}
     if not described:
@@ -336,7 +336,11 @@ def qrels_in(path: str, form: str | None = None) -> Any:  # noqa: ANN401  (a pat
 def run_in(path: str, form: str | None = None) -> Any:  # noqa: ANN401  (a path)
     """Return the path of a run, with what was said of its content, if anything was: a large file is read fast."""
     found, chunks = _file(path, form, "run"), said().get("collapse")
-    return found if chunks is None else collapse(found, chunks)
+    if chunks is None:
+        return found
+    from permed_measures.evaluate.chunks import collapse  # noqa: PLC0415  (seldom)
+
+    return collapse(found, chunks)
 
 
 def runs_in(paths: Sequence[str]) -> dict[str, Any]:

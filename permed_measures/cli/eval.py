@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,18 +13,18 @@ from permed_measures.cli import _formats
 from permed_measures.cli._engines import NAMES, engine_for, engine_options
 from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, read_for, save_all
-from permed_measures.evaluate.behind import behind, tops
-from permed_measures.evaluate.lists import evaluate_lists
 from permed_measures.evaluate.report import Evaluations
-from permed_measures.evaluate.tops import Tops
 from permed_measures.files.output import print_notes
 from permed_measures.files.source import unpacked_name
 from permed_measures.inputs import as_qrels
-from permed_measures.ranking import ORDERS
+from permed_measures.ranking import ORDERS, Ties
 from permed_measures.render.progress import progress
-from permed_measures.render.queries import SHOWN, Behind
 from permed_measures.tables.datasets import dataset, is_parquet
 from permed_measures.tables.sessions import Session, opened
+
+if TYPE_CHECKING:
+    from permed_measures.evaluate.tops import Tops
+    from permed_measures.render.queries import Behind
 
 _LONG_WORK = 32 << 20  # bytes of run files from which on a terminal sees a progress bar
 _LIMITS = ("master", "memory_limit")
@@ -94,7 +94,7 @@ def command(*, qrels: str, runs: Sequence[str], lists: bool, names: Sequence[str
     said = _formats.said()
     _formats.check_texts(form, human, lists, not runs)
 
-    def report(found: dict[str, Evaluation], behind: Behind | None = None) -> None:
+    def report(found: dict[str, Evaluation], behind: "Behind | None" = None) -> None:
         descriptions = _formats.descriptions_of(describe, list(found))
         shown = Evaluations(found, descriptions, by_query, signatures, interval, cluster, behind)
         _formats.show(shown, form, output)
@@ -105,6 +105,8 @@ def command(*, qrels: str, runs: Sequence[str], lists: bool, names: Sequence[str
     if lists or not runs:
         none = [human, mapping, engine, ties != "trec", said, _formats.said(formats=True), *of_engine.values()]
         _check_lists(lists=lists, others=[*none, options.pop("queries"), options.pop("order") != ORDERS[0]])
+        from permed_measures.evaluate.lists import evaluate_lists  # noqa: PLC0415  (seldom)
+
         report({name: evaluate_lists(path, **options) for name, path in _named([qrels, *runs], names).items()})
         return
     others = (*runs[1:], *names, describe, by_query, save, signatures, engine, ties != "trec", *of_engine.values())
@@ -133,13 +135,34 @@ def command(*, qrels: str, runs: Sequence[str], lists: bool, names: Sequence[str
             for name, path in named.items() if engine is None else ():
                 run = _formats.run_in(path)
                 if texts or documents:
-                    reading = {name: value for name, value in options.items() if name != "queries"}
-                    run = read_for(run, judged, **reading, ties=ties)
-                    first[name] = tops(run, judged, SHOWN, options["order"])
+                    run, first[name] = _with_tops(run, judged, ties=ties, **options)
                 found[name] = evaluate(judged, run, ties=ties, **options)
                 step(name, len(found) / len(runs))
         # with the engine open: it has the digest of the judgements
-        report(found, behind(judged, first, texts, documents, ties=ties) if first else None)
+        report(found, _behind(judged, first, texts, documents, ties=ties))
+
+
+def _with_tops(run: Any, qrels: Any, *, queries: str | None, **options: Any) -> "tuple[Any, Tops]":  # noqa: ANN401, ARG001  (of any shape; evaluate's)
+    """Return a run as far as measures look at it, and the first documents of its queries, for a page."""
+    from permed_measures.evaluate.behind import tops  # noqa: PLC0415  (seldom)
+    from permed_measures.render.queries import SHOWN  # noqa: PLC0415  (as above)
+
+    known = read_for(run, qrels, **options)
+    return known, tops(known, qrels, SHOWN, options["order"])
+
+
+def _behind(
+    qrels: Any,  # noqa: ANN401  (what as_qrels returned)
+    first: "Mapping[str, Tops]",
+    *texts: str | None,
+    ties: Ties,
+) -> "Behind | None":
+    """Return what a page shows behind its queries; None where nobody asked for it."""
+    if not first:
+        return None
+    from permed_measures.evaluate.behind import behind  # noqa: PLC0415  (as above)
+
+    return behind(qrels, first, *texts, ties=ties)
 
 
 def _notes(shown: Evaluations) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from functools import cached_property
 from operator import sub
 
-from permed_measures.inference import SAME
+from permed_measures.numbers import SAME
 
 
 class Ids(tuple[str, ...]):  # noqa: SLOT001  (what is found out is kept)

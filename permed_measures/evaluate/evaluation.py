@@ -14,7 +14,6 @@ from ir_measures import Measure, Metric
 
 from permed_measures.errors import InputError, ParamError, did_you_mean
 from permed_measures.evaluate.spans import is_mean, span_of
-from permed_measures.inference import Interval, mean_estimate, units
 from permed_measures.measures import parse
 from permed_measures.profiles import Profile
 from permed_measures.ranking import ORDERS, TIES, Order, Ties
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from permed_measures.evaluate.report import Evaluations
     from permed_measures.evaluate.unjudged import Shares
     from permed_measures.files.values import SavedRun, SavedValues
+    from permed_measures.inference import Interval
     from permed_measures.render.document import Document, Table
     from permed_measures.render.figure import Panel
     from permed_measures.render.queries import Behind
@@ -124,6 +124,7 @@ class Evaluation(Result):
         if len(column) < 2:  # noqa: PLR2004  (one unit has no spread)
             return None
         from permed_measures.evaluate.clusters import clusters  # noqa: PLC0415  (not needed by those who import)
+        from permed_measures.inference import mean_estimate, units  # noqa: PLC0415  (as above)
 
         of = None if cluster is None else clusters(column, cluster)
         found = mean_estimate(units(column, of), span_of(known, [column]))

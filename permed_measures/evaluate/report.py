@@ -1,5 +1,7 @@
 """What people read of evaluations: a row per run, intervals, plots, definitions, conditions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -9,24 +11,22 @@ from typing import TYPE_CHECKING, Any
 from ir_measures import Measure
 
 from permed_measures.errors import ParamError
-from permed_measures.evaluate.clusters import cluster_notes, clusters
-from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.spans import is_mean, is_share
-from permed_measures.evaluate.unjudged import Shares
-from permed_measures.inference import SAME, Interval
 from permed_measures.measures.definitions import definition
-from permed_measures.render import plots
+from permed_measures.numbers import SAME
 from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
-from permed_measures.render.figure import Panel
-from permed_measures.render.html import figures
-from permed_measures.render.layout import Layout
-from permed_measures.render.plots import Dot
-from permed_measures.render.queries import Behind, Queries
 from permed_measures.render.result import Format, Result, written
 from permed_measures.render.words import NONE, queries
 
 if TYPE_CHECKING:
     from permed_measures.evaluate.evaluation import Evaluation
+    from permed_measures.evaluate.groups import Groups
+    from permed_measures.evaluate.unjudged import Shares
+    from permed_measures.inference import Interval
+    from permed_measures.render.figure import Panel
+    from permed_measures.render.layout import Layout
+    from permed_measures.render.plots import Dot
+    from permed_measures.render.queries import Behind
 
 ALL, _INTERVAL = "all", "95% interval"
 _RANKS = 10
@@ -38,7 +38,7 @@ _FOR_PROGRAMS = ("csv", "jsonl")
 class Evaluations(Result):
     """Evaluations of several runs by the same measures, in one table."""
 
-    runs: "Mapping[str, Evaluation]"
+    runs: Mapping[str, Evaluation]
     descriptions: Mapping[str, str] = field(default_factory=dict)
     by_query: bool = False
     signatures: bool = False
@@ -48,7 +48,7 @@ class Evaluations(Result):
     """Texts and documents behind the queries of the page, by the names of the runs."""
 
     @property
-    def first(self) -> "Evaluation":
+    def first(self) -> Evaluation:
         """The first evaluation; the others have the same measures."""
         return next(iter(self.runs.values()))
 
@@ -93,12 +93,17 @@ class Evaluations(Result):
         values = {label: [one for one in of if one is not None] for label, of in columns.items() if None not in of}
         if not values:
             return self.notebook()
+        from permed_measures.render.queries import Queries  # noqa: PLC0415  (for pages, as all that draws)
+
         first = next(iter(values.values()))
         worst = sorted({q: None for column in first for q in column}, key=lambda q: min(c[q] for c in first if q in c))
         return Queries(list(self.runs), values, worst, behind=self.behind).into(self.notebook())
 
     def notebook(self) -> Document:
         """Return means, intervals, plots, what is unjudged, definitions, conditions, notes."""
+        from permed_measures.render import plots  # noqa: PLC0415  (as above)
+        from permed_measures.render.html import figures  # noqa: PLC0415  (as above)
+
         shown = replace(self, interval=True, by_query=False)
         drawn = [
             Figure(panel.draw(width=plots.WIDTH), panel.title)
@@ -123,6 +128,9 @@ class Evaluations(Result):
         if plot != "means":
             msg = f"plot={plot!r} needs a baseline, which compare has; of evaluations there are 'means' and 'cutoffs'"
             raise ParamError(msg)
+        from permed_measures.render import plots  # noqa: PLC0415  (as above)
+        from permed_measures.render.figure import Panel  # noqa: PLC0415  (as above)
+
         labels, found, said = self.first.labels, self._dots(), f"{_INTERVAL}s"
         if len(self.runs) > 1 or not all(map(is_share, labels)):
             drawn = {label: partial(plots.dots, found[m], label, said=said) for m, label in labels.items()}
@@ -131,6 +139,8 @@ class Evaluations(Result):
         return [Panel(self.counted, partial(plots.dots, rows, "means", cycle=1, said=said))]
 
     def _dots(self) -> dict[Measure, list[Dot]]:
+        from permed_measures.render.plots import Dot  # noqa: PLC0415  (as above)
+
         return {
             m: [Dot(name, one.means[m], self.intervals[name, m]) for name, one in self.runs.items()]
             for m in self.first.labels
@@ -144,6 +154,8 @@ class Evaluations(Result):
             return f"{low:,} to {queries(high)}"
         if self.cluster is None or not self.first.columns:
             return queries(low)
+        from permed_measures.evaluate.clusters import clusters  # noqa: PLC0415  (for intervals)
+
         of = clusters(next(iter(self.first.columns.values())), self.cluster)
         return f"{of.counted(len(set(of.of.values())))}, {queries(low)}"
 
@@ -165,6 +177,8 @@ class Evaluations(Result):
     @property
     def unit_notes(self) -> list[str]:
         """What the number of clusters allows, or that queries look like turns."""
+        from permed_measures.evaluate.clusters import cluster_notes, clusters  # noqa: PLC0415  (as above)
+
         ids = next(iter(self.first.columns.values()), {})
         return cluster_notes(ids, None if self.cluster is None else clusters(ids, self.cluster))
 
@@ -210,7 +224,7 @@ class Evaluations(Result):
             elif self.interval:
                 yield self._ends(name, m)
 
-    def _by_query(self, one: "Evaluation", *, whole: bool) -> Iterator[list[Value]]:
+    def _by_query(self, one: Evaluation, *, whole: bool) -> Iterator[list[Value]]:
         """Yield the values of every query; a measure whose mean runs over other queries has none for some of them."""
         room: list[Value] = [None] * (self.interval * (2 if whole else 1))
         for query_id in dict.fromkeys(query_id for column in one.columns.values() for query_id in column):
@@ -294,6 +308,9 @@ def cutoff_panels(means: Mapping[Measure, Sequence[Dot]], said: str) -> list[Pan
 
 
 def _cutoffs(means: Mapping[Measure, Sequence[Dot]], said: str) -> list[Panel]:
+    from permed_measures.render import plots  # noqa: PLC0415  (for pages, as all that draws)
+    from permed_measures.render.figure import Panel  # noqa: PLC0415  (as above)
+
     found: dict[str, dict[str, dict[float, Dot]]] = {}
     for measure, dots in means.items():
         cutoff = measure.params.get("cutoff")
@@ -307,7 +324,7 @@ def _cutoffs(means: Mapping[Measure, Sequence[Dot]], said: str) -> list[Panel]:
     ]
 
 
-def _definitions(evaluation: "Evaluation") -> list[str]:
+def _definitions(evaluation: Evaluation) -> list[str]:
     """Return the meaning of each name that is not the measure's own."""
     renamed = [(label, measure) for measure, label in evaluation.labels.items() if label != str(measure)]
     return [f"{label} = {measure}: {definition(measure)}" for label, measure in renamed]

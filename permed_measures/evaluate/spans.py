@@ -2,16 +2,22 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import ir_measures
 from ir_measures import Measure
 
-from permed_measures.inference import SAME, Span
 from permed_measures.measures import declared
+from permed_measures.numbers import SAME
+
+if TYPE_CHECKING:
+    from permed_measures.inference import Span
 
 
-def span_of(measure: Measure, columns: Iterable[Mapping[str, float]]) -> Span:
+def span_of(measure: Measure, columns: Iterable[Mapping[str, float]]) -> "Span":
     """Return the range of a measure: as it declares it, else from 0 to 1, else the values seen."""
+    from permed_measures.inference import Span  # noqa: PLC0415  (for intervals)
+
     known = declared(measure)
     low, high = (0.0, 1.0) if known is None else known.RANGE
     seen = [

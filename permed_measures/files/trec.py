@@ -62,7 +62,7 @@ def is_data(line: bytes) -> bool:
 
 def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     """Return {query_id: {doc_id: grade or score}}."""
-    groups: Noted = Noted()
+    groups: dict[str, dict[str, Any]] = {}
     count = 0
     more = 0
     keep = kept_of(source.duplicates)
@@ -84,8 +84,7 @@ def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
     if keep is None and sum(map(len, groups.values())) != count:
         check(source, what)
     source.dropped = count - sum(map(len, groups.values()))
-    groups.notes += notes_on(more)
-    return groups
+    return Noted(groups, notes_on(more)) if more else groups
 
 
 def notes_on(longer: int) -> tuple[str, ...]:
@@ -142,9 +141,9 @@ def lists(source: Source) -> Iterator[tuple[str, dict[str, float], int]]:
 class Noted(dict[str, dict[str, Any]]):
     """Groups, and what is to be said about the file."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.notes: list[str] = []
+    def __init__(self, groups: Mapping[str, dict[str, Any]], notes: Sequence[str]) -> None:
+        super().__init__(groups)
+        self.notes = notes
 
 
 def check(source: Source, what: str) -> None:

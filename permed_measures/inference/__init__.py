@@ -12,6 +12,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
 from permed_measures.inference.student import t_quantile, t_tail
+from permed_measures.numbers import SAME as SAME
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 Floats: TypeAlias = "NDArray[np.float64]"
 Interval = tuple[float, float]
 
-SAME = 1e-9  # two values that differ by less are a tie: the same sum taken in another order differs in its last digits
 EXACT_UNITS = 20  # up to this many units the exact sign-flip test decides, above it the t
 FEWEST_CLUSTERS = 6  # with fewer clusters no test can show anything at 5%: the smallest p is 2^(1 - G)
 FEWEST_DETECTABLE, POWER = 15, 0.8

@@ -331,9 +331,8 @@ def _taken_names(cls: type[RankingMeasure], wanted: set[str]) -> dict[str, Measu
     if not cls.__module__.startswith(f"{__package__}."):  # this package has measures of trec_eval's under its names
         taken = dict.fromkeys(_trec_eval_names())
     for name, known in registry.items():
-        theirs = not same_class(type(known), cls) and type(known) is not type(cls.HOST_MEASURE)
-        if theirs and name.casefold() in wanted:
-            taken[name] = known
+        if name.casefold() in wanted and not same_class(type(known), cls):
+            taken |= {name: known} if type(known) is not type(cls.HOST_MEASURE) else {}
     for known in DEFINED.values():
         hosts = [name for host in known.HOST_NAMES for name in (host.name, host.name + host.cut)]
         found = [name for name in (known.NAME, *known.ALIASES, *hosts) if name.casefold() in wanted]
