@@ -19,6 +19,7 @@ import numpy as np
 
 from permed_measures.files.judged import JudgedLists
 from permed_measures.files.numbers import score_of
+from permed_measures.files.source import Source
 from permed_measures.ranking import Grades, Order
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BLOCK = 1 << 21  # bytes; stays in the processor's cache, and numpy's calls are few
+_LOOKED_AT = 8 * _BLOCK  # after its start, more than is read to find where a block stops
 _MOST_THREADS = 4
 _LONGEST = 256  # characters of a field
 _MOST_ODD = 8  # one of so many scores may be written in another way than 12.345
@@ -81,25 +83,29 @@ class Top(NamedTuple):
     scores: list[float]
 
 
-def tops(path: Path, depth: int, order: Order = "float32") -> Iterator[Top]:
+def tops(path: Path | Source, depth: int, order: Order = "float32") -> Iterator[Top]:
     """Yield the first ``depth`` documents of every query, or raise Doubt."""
-    for found in _of_blocks(path, lambda block: block.tops(depth, order)):
+    for found in _of_blocks(Source.of(path), lambda block: block.tops(depth, order)):
         yield from found
 
 
-def judged(path: Path, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> Iterator[JudgedLists]:
+def judged(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> Iterator[JudgedLists]:
     """Yield what ranks of judged documents depend on, block by block, or raise Doubt."""
-    yield from _of_blocks(path, lambda block: block.judged(qrels, numbers))
+    yield from _of_blocks(source, lambda block: block.judged(qrels, numbers))
 
 
-def _of_blocks(path: Path, make: Callable[[_Block], T]) -> Iterator[T]:
-    """Yield what is made of each block; several are read at once."""
+def _of_blocks(source: Source, make: Callable[[_Block], T]) -> Iterator[T]:
+    """Yield what is made of each block; several are read at once, and meanwhile a packed file is unpacked."""
+    path = source.on_disk
+    if path is None:
+        raise Doubt
     # memory that is given back and taken again costs more than all the rest: after this the C library keeps it
     np.empty(_KEPT_MEMORY, np.uint8)
     threads = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
     try:
         with path.open("rb") as file:
-            blocks = [(part, threads.submit(lambda part: make(_block(path, *part)), part)) for part in _cut(file)]
+            parts = _cut(file, source.upto)
+            blocks = [(part, threads.submit(lambda part: make(_block(path, *part)), part)) for part in parts]
         for part, block in blocks:
             try:
                 yield block.result()
@@ -110,11 +116,10 @@ def _of_blocks(path: Path, make: Callable[[_Block], T]) -> Iterator[T]:
         threads.shutdown(cancel_futures=True)
 
 
-def _cut(file: IO[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield where blocks start and stop: between two queries."""
-    size = file.seek(0, os.SEEK_END)
+def _cut(file: IO[bytes], upto: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+    """Yield where blocks start and stop: between two queries; ``upto`` says how much of the file is there."""
     start = 0
-    while start < size:
+    while start < (size := upto(start + _LOOKED_AT)):
         stop = min(start + _BLOCK, size)
         if stop < size:
             file.seek(stop)

@@ -22,7 +22,7 @@ from permed_measures import ranking
 from permed_measures.errors import InputError
 from permed_measures.files import format_of, trec
 from permed_measures.files.rows import ranked
-from permed_measures.files.source import Source, Unpacked
+from permed_measures.files.source import Source, on_disk
 from permed_measures.ranking import Grades, Order, Ranking
 
 if TYPE_CHECKING:
@@ -234,8 +234,7 @@ def _plain(source: Source, by_blocks: Callable[[Source], T | None], by_lists: Ca
     """Read with numpy; list by list, as the plain reader does, where that has a doubt."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415  (only for large files)
 
-    with TemporaryDirectory(prefix="permed-measures-") as folder:
-        plain = Unpacked(source, Path(folder)) if source.packing or source.is_pipe else source
+    with TemporaryDirectory(prefix="permed-measures-") as folder, on_disk(source, Path(folder)) as plain:
         found = by_blocks(plain)
         if found is not None:
             return found
@@ -255,7 +254,7 @@ def _by_blocks(source: Source, qrels: Mapping[str, Grades], depth: int, order: O
 
     found: dict[str, Ranking] = {}
     try:
-        for query_id, made in ranked(tops(source.path, depth + 1, order), qrels, depth):
+        for query_id, made in ranked(tops(source, depth + 1, order), qrels, depth):
             if query_id in found:
                 return None
             found[query_id] = made
@@ -277,7 +276,7 @@ def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapp
 
     found = JudgedLists(numbers)
     try:
-        for part in judged(source.path, qrels, numbers):
+        for part in judged(source, qrels, numbers):
             if not found.lengths.keys().isdisjoint(part.lengths):
                 return None
             found.join(part)
