@@ -115,7 +115,7 @@ def gate_rows(rng, times):
     yield Row(
         "10 queries, Success 1.00 to 0.70, allowed .3: holds",
         "never",
-        [float(few.verdict(0.3, few.p) == "holds")],
+        [float(inference.drop_verdict(few.upper, 0.3, few.p) == "holds")],
         high=0,
     )
 
@@ -124,7 +124,7 @@ def _gates(draw, times):
     found = []
     for _ in range(times):
         bound = inference.drop(draw(), 0.05)
-        found.append(bound.verdict(0.05, bound.p))
+        found.append(inference.drop_verdict(bound.upper, 0.05, bound.p))
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from permed_measures import inference
 from permed_measures.gating.checks import queries_for_margin
-from permed_measures.inference import DIFFERENCE, VALUE, Span, Units, units
+from permed_measures.inference import DIFFERENCE, VALUE, Span, Units, drop_verdict, units
 
 approx = pytest.approx
 
@@ -66,20 +66,22 @@ def test_bounds_stay_in_the_range_and_open_ranges_do_not_clip():
 
 def test_a_drop_holds_fails_or_is_undecided():
     none = inference.drop(units([0.0] * 200), 0.05)
-    assert none.verdict(0.05, none.p) == "holds"
+    assert drop_verdict(none.upper, 0.05, none.p) == "holds"
     clear = inference.drop(units([-0.5, -0.1] * 50), 0.05)
-    assert (clear.drop, clear.verdict(0.05, clear.p), clear.verdict(0.05, 0.2)) == (approx(0.3), "fails", "undecided")
+    assert clear.drop == approx(0.3)
+    assert drop_verdict(clear.upper, 0.05, clear.p) == "fails"
+    assert drop_verdict(clear.upper, 0.05, 0.2) == "undecided"
     few = inference.drop(units([-1.0] * 3 + [0.0] * 7), 0.3)
-    assert few.verdict(0.3, few.p) == "undecided"
-    assert inference.drop(units([-1.0]), 0.3).verdict(0.3, None) == "undecided"
+    assert drop_verdict(few.upper, 0.3, few.p) == "undecided"
+    assert drop_verdict(inference.drop(units([-1.0]), 0.3).upper, 0.3, None) == "undecided"
 
 
 @pytest.mark.parametrize("allowed", [0.1, 0.05, 0.02, 0.01])
 def test_below_the_fewest_units_nothing_can_hold(allowed):
     enough = inference.fewest_units(allowed)
     assert enough == {0.1: 31, 0.05: 64, 0.02: 162, 0.01: 327}[allowed]
-    assert inference.drop(units([0.0] * enough), allowed).verdict(allowed, 1.0) == "holds"
-    assert inference.drop(units([0.0] * (enough - 1)), allowed).verdict(allowed, 1.0) == "undecided"
+    assert drop_verdict(inference.drop(units([0.0] * enough), allowed).upper, allowed, 1.0) == "holds"
+    assert drop_verdict(inference.drop(units([0.0] * (enough - 1)), allowed).upper, allowed, 1.0) == "undecided"
 
 
 def test_queries_needed_turn_detectable_round():

@@ -79,11 +79,13 @@ def _samples():
 
 def _power():
     from permed_measures.gating.checks import Rules
+    from permed_measures.gating.conditions import ask
     from permed_measures.gating.given import Input
     from permed_measures.gating.power import power
 
     given, rules = Input(QRELS, RUN, OTHER), Rules({"RR": 0.1, "P@1": 0.1})
-    return power(given.evaluated(given.ask([], None, rules), lambda _: None), rules, None)
+    asked = ask([], None, None, allow_skipped=False, margins=rules.named)
+    return power(given.evaluated(asked, lambda _: None), rules, None)
 
 
 RESULTS = {

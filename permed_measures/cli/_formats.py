@@ -40,7 +40,8 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:  # no
     ctx.meta.setdefault(_KEPT, {})[param.name] = value
 
 
-def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def three_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Read the columns of query, document and number."""
     if value is None:
         return None
     names = tuple(name.strip() for name in value.split(","))
@@ -53,7 +54,7 @@ def _three_names(ctx: click.Context, param: click.Parameter, value: str | None) 
 _NAMES = "Columns of query, document, number; '-distance': smaller is better.  [default: the usual names]"
 _kept = partial(click.option, expose_value=False, callback=_keep)
 _names = partial(
-    _kept, metavar="Q,D,N", callback=lambda ctx, param, value: _keep(ctx, param, _three_names(ctx, param, value))
+    _kept, metavar="Q,D,N", callback=lambda ctx, param, value: _keep(ctx, param, three_names(ctx, param, value))
 )
 format_options = together(
     *(_kept(f"--{what}-format", type=click.Choice(list(formats())), help=_TOLD) for what in ("qrels", "run")),
@@ -304,14 +305,6 @@ def form_by_suffix(output: str | None, forms: Sequence[str], otherwise: str = ""
             f"one of these, or a name without a suffix, which gets {forms[0]}{otherwise}"
         )
     return known.get(suffix, forms[0])
-
-
-def column_options(told: str, **defaults: str) -> Callable[[CommandT], CommandT]:
-    """Return a decorator for the options --qrels-columns and --run-columns."""
-    shown: dict[str, Any] = {"callback": _three_names, "metavar": "Q,D,N", "help": told}
-    return together(
-        *(click.option(f"--{what}-columns", default=defaults.get(what), **shown) for what in ("qrels", "run"))
-    )
 
 
 def said(*, formats: bool = False) -> dict[str, Any]:

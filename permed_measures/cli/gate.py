@@ -17,8 +17,9 @@ from permed_measures.errors.exits import say
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files.output import print_note, write_or_print, write_whole
 from permed_measures.files.values import is_saved
-from permed_measures.gating import REMOVED, Gate, Rules, ci, gate
+from permed_measures.gating import REMOVED, Rules, ci, gate
 from permed_measures.gating.checks import UNDECIDED
+from permed_measures.gating.conditions import ask
 from permed_measures.gating.settings import NAME, arguments, find, load, max_drops
 
 
@@ -137,7 +138,10 @@ def command(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401  (as
         result = gate(**_arguments(settings, reads))
         if how["junit_file"] is not None:
             write_whole(how["junit_file"], ci.junit(result))
-        _summarise(result, how)
+        texts = None if how["query_texts"] is None else read_pairs(how["query_texts"])
+        ci.add_summary(how["summary"], ci.markdown(result, how["show_queries"] or 0, texts))
+        for line in ci.commands(result) if ci.on_github() else ():
+            say(line + "\n")
         # where people read it elsewhere, or not at all
         if how["output"] is not None or how["form"] not in ("text", "markdown"):
             for said in (*(f"WARNING: {warning}" for warning in result.warnings), result.summary):
@@ -197,13 +201,6 @@ def _arguments(settings: dict[str, Any], reads: Reading) -> dict[str, Any]:
     return known | ({} if reads.table_options is None else {"table_options": reads.table_options})
 
 
-def _summarise(result: Gate, how: dict[str, Any]) -> None:
-    texts = None if how["query_texts"] is None else read_pairs(how["query_texts"])
-    ci.add_summary(how["summary"], ci.markdown(result, how["show_queries"] or 0, texts))
-    for line in ci.commands(result) if ci.on_github() else ():
-        say(line + "\n")
-
-
 def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> None:
     """Do what is no check: write gate.toml, show the power, accept a baseline."""
     from permed_measures.gating.given import Input, accept  # noqa: PLC0415  (seldom)
@@ -224,9 +221,8 @@ def _apart(settings: dict[str, Any], how: dict[str, Any], reads: Reading) -> Non
     names = ("run_name", "min_relevance", "queries", "order", "profile", "table_options")
     given = Input(known["qrels"], known["run"], known.get("baseline"), **{n: known[n] for n in names if n in known})
     conditions = known.get("conditions") or (() if "profile" in known else ["nDCG@10>=0", "RR@10>=0"])
-    found = given.evaluated(
-        given.ask(conditions, known.get("serving"), rules, allow_skipped=True, all_measures=True), lambda _: None
-    )
+    asked = ask(conditions, given.known, known.get("serving"), allow_skipped=True, margins=rules.named)
+    found = given.evaluated(asked, lambda _: None)
     if found is None:
         raise ParamError("no measure is named, only serving figures: there is nothing to write, show or accept")
     if how["accept"]:

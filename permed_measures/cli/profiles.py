@@ -67,15 +67,12 @@ def _section(profile: Profile, *, definitions: bool) -> Section:
         for entry in profile.entries
     ]
     rows += [[target.name, "a serving figure", "", *_levels(target)] for target in targets.values()]
-    kept = [place for place in range(len(_HEADS)) if any(row[place] for row in rows)]
     below = []
     if profile.min_relevance is not None:
         below.append(f"relevant means grade >= {profile.min_relevance} wherever a measure does not say otherwise")
     if definitions:
         below += [f"{entry.name} = {entry.measure}: {definition(entry.measure)}" for entry in profile.entries]
-    shown = [[row[place] for place in kept] for row in rows]
-    title = f"{profile.name}: {profile.description}"
-    return Section(profile.name, [Table([_HEADS[place] for place in kept], shown, title, below=below)])
+    return Section(profile.name, [Table(_HEADS, rows, f"{profile.name}: {profile.description}", below=below).filled(0)])
 
 
 def _together(sections: list[Section]) -> Table:

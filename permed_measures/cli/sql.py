@@ -1,5 +1,6 @@
 """``permed-measures sql``: the SQL of an evaluation, for a warehouse."""
 
+from functools import partial
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ _DIALECTS = "; ".join(
     f"{how}: {', '.join(name for name, known in DIALECTS.items() if known == kind)}"
     for kind, how in ((RUN, "Run by our tests"), (PARSED, "only parsed by them"))
 )
+_columns = partial(click.option, metavar="Q,D,N", callback=_formats.three_names, help="Query, document, number.")
 
 
 @click.command(short_help="Print the SQL of an evaluation, for a warehouse.")
@@ -26,7 +28,8 @@ _DIALECTS = "; ".join(
 )
 @click.option("--qrels", default="qrels", metavar="TABLE", help="Where the judgements are.")
 @click.option("--run", default="run", metavar="TABLE", help="Where the scores are.")
-@_formats.column_options("Query, document, number.", qrels="query_id,doc_id,relevance", run="query_id,doc_id,score")
+@_columns("--qrels-columns", default="query_id,doc_id,relevance")
+@_columns("--run-columns", default="query_id,doc_id,score")
 @_formats.relevance_option
 @_formats.queries_option
 @_formats.order_option

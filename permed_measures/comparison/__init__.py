@@ -217,10 +217,8 @@ def compare(  # noqa: PLR0913  (the options of a comparison, all but three with 
             raise ParamError(f"ties={ties!r} is for runs in memory; in an engine ties go by document id")
         step("evaluating in the engine", 0.0)
         in_tables = options | rows.options | dict(table_options or {})
-        evaluated = in_engine(qrels, sources, measures, (groups, cluster), **in_tables)
-        qrels, sources = None, evaluated.systems
-        pairs = evaluated.pairs(p_imp_cutoff) if p_imp else {}
-        groups, cluster = evaluated.groups
+        sources, count_pairs, (groups, cluster) = in_engine(qrels, sources, measures, (groups, cluster), **in_tables)
+        qrels, pairs = None, count_pairs(p_imp_cutoff) if p_imp else {}
     # evaluate() knows which measures take subtopics
     judged = None if qrels is None else as_qrels(rows.of(qrels, "qrels"), subtopics=True)
     keep = p_imp_cutoff and max(p_imp_cutoff, SHOWN)

@@ -9,16 +9,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from ir_measures import Measure
 
 from permed_measures import inference
+from permed_measures.comparison.changes import Values
 from permed_measures.inference import SAME, Extra, Floats, Units
 from permed_measures.inference.student import t_quantile, t_tail
-
-if TYPE_CHECKING:
-    from permed_measures.comparison.changes import Values
 
 _DRAWS = 9_999
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -36,7 +33,7 @@ class Pairs:
     units: int
 
 
-def pairs_of(values: "Values", measure: Measure) -> Pairs:
+def pairs_of(values: Values, measure: Measure) -> Pairs:
     """Compare all runs with each other by one measure."""
     columns = {name: values.by_key[name, measure] for name in values.names}
     shared = sorted(set.intersection(*(set(column) for column in columns.values())))

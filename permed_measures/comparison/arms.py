@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ir_measures import Measure
 
@@ -157,23 +157,18 @@ def deepest_cutoff(measures: Iterable[Measure]) -> int:
     return max([cutoff for cutoff in cutoffs if cutoff and cutoff > 1], default=_USUAL_CUTOFF)  # one is no pair
 
 
-class InEngine(NamedTuple):
-    """What was a table is an Evaluation; what was saved is as it was."""
-
-    systems: dict[str, System]
-    pairs: Callable[[int | None], Mapping[str, Mapping[str, Counts]]]
-    """Given a cut-off: the pairs of every system with one run; nothing where the baseline is no such table."""
-    groups: Sequence[Groups | None]  # as given; what names a column of the qrels is the value of every query
-
-
 def in_engine(
     qrels: Any,  # noqa: ANN401  (a table of an engine)
     sources: Mapping[str, System],
     measures: str | Measure | Iterable[str | Measure] | None,
     groups: Sequence[Groups | None] = (),
     **options: Any,  # noqa: ANN401  (those of evaluate_tables)
-) -> InEngine:
-    """Evaluate all tables among systems, repeats included, in one pass."""
+) -> tuple[dict[str, System], Callable[[int | None], Mapping[str, Mapping[str, Counts]]], Sequence[Groups | None]]:
+    """Evaluate all tables among systems, repeats included, in one pass; what was saved stays as it is.
+
+    Return the systems; what returns, given a cut-off, the pairs of every system with one run, or nothing where the
+    baseline is no such table; and the groups, those that name a column of the qrels by the value of every query.
+    """
     from permed_measures.tables.rankings import evaluate_runs  # noqa: PLC0415  (Narwhals, for those who have tables)
 
     given: Mapping[str, Any] = sources
@@ -193,4 +188,4 @@ def in_engine(
         reached = (run.evaluation for run in found.runs.get(name, ()))
         all_known = [run if is_known(run) else next(reached) for run in runs]
         systems[name] = all_known[0] if len(all_known) == 1 else all_known
-    return InEngine(systems, pairs, found.groups)
+    return systems, pairs, found.groups

@@ -58,42 +58,36 @@ class OneQuery(Result):
     documents: Mapping[str, str] | None = None
     notes: Sequence[str] = ()
 
-    def _rows(self, run: ShownRun, length: int) -> list[list[Value]]:
-        first = run is self.runs[0]
-        rows: list[list[Value]] = []
+    def _table(self, run: ShownRun) -> Table:
+        """Lay out a run's list; a column of a measure holds what it gains by each document."""
+        heads: dict[Any, str] = {"rank": "rank", "document": "document", "grade": "grade"}
+        heads |= {} if run is self.runs[0] else {"before": f"in {self.runs[0].name}"}
+        heads |= {**self.labels, **({} if self.documents is None else {"text": "text"})}
+        rows: list[dict[Any, Value]] = []
         for part in run.parts:
             grade = "unjudged" if part.grade is None else f"{part.grade:g}"
             before = "new" if part.before is None else "" if part.before == part.rank else str(part.before)
-            moved = [] if first else [before]
-            gains = [
-                replace(cell, sign=True, shown=" " if abs(gain) < _NOTHING else "")
-                for gain, cell in zip(part.gains, self._cells(part.gains), strict=True)
-            ]
-            text = [] if self.documents is None else [cut(self.documents.get(part.doc_id, ""), length)]
-            rows.append([str(part.rank), part.doc_id, grade, *moved, *gains, *text])
-        blank = [""] * (0 if first else 1)
-        end = [] if self.documents is None else [""]
-        if any(abs(start) >= _NOTHING for start in run.start):
-            rows.insert(0, ["", "without judged documents", "", *blank, *self._cells(run.start), *end])
-        return [*rows, ["", "value", "", *blank, *self._cells(run.values, best=True), *end]]
+            text = cut((self.documents or {}).get(part.doc_id, ""), _TEXT)
+            row = {"rank": str(part.rank), "document": part.doc_id, "grade": grade, "before": before, "text": text}
+            gains = {m: replace(cell, sign=True, shown=" " * _is_nothing(cell)) for m, cell in self._cells(part.gains)}
+            rows.append({**row, **gains})
+        if not all(_is_nothing(cell) for _, cell in self._cells(run.start)):
+            rows.insert(0, {"document": "without judged documents", **dict(self._cells(run.start))})
+        rows.append({"document": "value", **dict(self._cells(run.values, best=True))})
+        some = ", ".join(f"{doc_id} ({grade:g})" for doc_id, grade in run.missed[:_MISSED])
+        more = f" and {len(run.missed) - _MISSED} more" if len(run.missed) > _MISSED else ""
+        below = [f"judged and not returned (grade): {some}{more}"] if run.missed else []
+        return Table([*heads.values()], [[row.get(head, "") for head in heads] for row in rows], run.name, below=below)
 
-    def _cells(self, values: Sequence[float], *, best: bool = False) -> list[Cell]:
-        return [Cell(value, best=best, share=is_share(m)) for m, value in zip(self.labels, values, strict=True)]
+    def _cells(self, values: Sequence[float], *, best: bool = False) -> list[tuple[Measure, Cell]]:
+        return [(m, Cell(value, best=best, share=is_share(m))) for m, value in zip(self.labels, values, strict=True)]
 
     def document(self) -> Document:
-        """Return the list of every run; a column of a measure holds what it gains by each document."""
-        sections: list[Section] = []
-        for run in self.runs:
-            moved = [] if run is self.runs[0] else [f"in {self.runs[0].name}"]
-            told = [] if self.documents is None else ["text"]
-            heads = ["rank", "document", "grade", *moved, *self.labels.values(), *told]
-            some = ", ".join(f"{doc_id} ({grade:g})" for doc_id, grade in run.missed[:_MISSED])
-            more = f" and {len(run.missed) - _MISSED} more" if len(run.missed) > _MISSED else ""
-            below = [f"judged and not returned (grade): {some}{more}"] if run.missed else []
-            sections.append(Section("", [Table(heads, self._rows(run, _TEXT), run.name, below=below)]))
+        """Return the list of every run."""
         said = [
             "a measure's column is what it gains by a document after those above it; the column adds up to the value"
         ]
+        sections = [Section("", [self._table(run)]) for run in self.runs]
         return Document(f"query {self.query_id}", self.text, [*sections, Section("", [Lines(said)])])
 
     def render(self, form: Format = "text", *, layout: Layout | None = None, **asked: bool) -> str:
@@ -213,3 +207,7 @@ def _steps(
     }
     columns = evaluate(dict.fromkeys(lists, grades), lists, list(labels), **options).columns
     return [[columns[measure][number] for measure in labels] for number in lists]
+
+
+def _is_nothing(cell: Cell) -> bool:
+    return isinstance(cell.value, float) and abs(cell.value) < _NOTHING

@@ -7,13 +7,12 @@ drawn, so the same input has the same verdict, whatever the order of its lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from permed_measures.errors import ParamError
 from permed_measures.gating.checks import Check, Rules, Undecided, Verdict
-from permed_measures.gating.conditions import Condition, parse_condition, read_serving
+from permed_measures.gating.conditions import Condition, ask, parse_condition, read_serving
 from permed_measures.gating.result import Gate
 from permed_measures.tables import stays_in_engine
 
@@ -97,12 +96,13 @@ def gate(  # noqa: PLR0913  (the options of a gate, all but two with defaults)
 
     rows = Said(duplicates, qrels_columns, run_columns)
     read = (rows.of(qrels, "qrels"), rows.of(run), rows.of(baseline))
-    given = Input(*read, run_name, min_relevance, queries, order, profile, human, mapping)
-    given = replace(given, table_options={**rows.options, **(table_options or {})})
+    in_tables = {**rows.options, **(table_options or {})}
+    given = Input(*read, run_name, min_relevance, queries, order, profile, human, mapping, in_tables)
     if human is not None and stays_in_engine(qrels):
         msg = "human: means are corrected in memory, and the qrels are a table of an engine; give files or frames"
         raise ParamError(msg)
-    asked = given.ask(conditions, serving, rules, allow_skipped=allow_skipped)
+    margins = None if baseline is None else rules.named
+    asked = ask(conditions, given.known, serving, allow_skipped=allow_skipped, margins=margins)
     options = {name: value for name, value in vars(rules).items() if value is not None} | {"correction": correction}
     job = Job(given, asked, rules, serving or {}, segments, cluster, correction, options)
     return job.done(tell or (lambda _: None))

@@ -103,6 +103,11 @@ class Rules:
         if self.undecided is not None:
             check_choice("undecided", self.undecided, UNDECIDED)
 
+    @property
+    def named(self) -> list[str]:
+        """The measures that margins are given for, each its own."""
+        return list(self.max_drop) if isinstance(self.max_drop, Mapping) else []
+
     def margin(self, name: str) -> float | None:
         """Return the drop that is allowed to a measure; None where none was named for it."""
         return self.max_drop.get(name) if isinstance(self.max_drop, Mapping) else self.max_drop
@@ -254,16 +259,16 @@ def decide_drops(checks: Sequence[Check], rules: Rules, correct: Callable[..., l
 def _decided(check: Check, p_adjusted: float | None, rules: Rules) -> Check:
     """Fails beyond the hard drop, or when shown to be above the margin; holds when bounded below it, or identical."""
     margin, drop = check.condition.bound, check.drop or 0.0
-    verdict: Verdict = "undecided"
+    verdict: Verdict = inference.drop_verdict(check.bound, margin, p_adjusted, rules.alpha)
     loud = check.p_no_drop is not None and check.p_no_drop < rules.alpha
     if rules.hard_drop is not None and drop > rules.hard_drop:
         verdict, why = "fails", f"the drop itself is above hard_drop {rules.hard_drop:g}"
     elif check.why:  # identical rankings
         verdict, why = "holds", check.why
-    elif check.bound is not None and check.bound < margin:
-        verdict, why = "holds", f"the drop is below {check.bound:.4f}"
-    elif p_adjusted is not None and p_adjusted < rules.alpha:
-        verdict, why = "fails", f"the drop is above the margin ({p_is(p_adjusted)})"
+    elif verdict == "holds":
+        why = f"the drop is below {check.bound:.4f}"
+    elif verdict == "fails":
+        why = f"the drop is above the margin ({p_is(p_adjusted)})"
     else:
         why = _open(check, margin, loud=loud)
     code = rules.code(verdict, loud=loud)

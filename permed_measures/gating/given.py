@@ -25,8 +25,7 @@ from permed_measures.evaluate import Evaluation, Plan, evaluate
 from permed_measures.evaluate.groups import Groups
 from permed_measures.evaluate.tops import top
 from permed_measures.files.values import Column, SavedRun, SavedValues, is_saved, read, write
-from permed_measures.gating.checks import Rules
-from permed_measures.gating.conditions import Asked, Condition, ask
+from permed_measures.gating.conditions import Asked
 from permed_measures.inputs import QrelsLike, Run, RunLike, as_qrels, as_run
 from permed_measures.measures.base import written
 from permed_measures.notes import NEVER_MEET, Queries
@@ -218,20 +217,6 @@ class Input:
     def known(self) -> Profile | None:
         """The profile."""
         return None if self.profile is None else load_profile(self.profile)
-
-    def ask(
-        self,
-        conditions: Sequence[str | Condition],
-        serving: Mapping[str, Any] | None,
-        rules: Rules,
-        *,
-        allow_skipped: bool = False,
-        all_measures: bool = False,
-    ) -> Asked:
-        """Find out what conditions are about; ``all_measures`` asks for those of the profile and of margins, too."""
-        named = list(rules.max_drop) if isinstance(rules.max_drop, Mapping) else []
-        margins = named if self.baseline is not None or all_measures else None
-        return ask(conditions, self.known, serving, allow_skipped=allow_skipped, margins=margins)
 
     def evaluated(
         self, asked: Asked, tell: Callable[[Sequence[str]], None], dropping: Collection[Measure] | None = None

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from permed_measures.gating.checks import Check, Verdict
-from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value, plain
+from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value, interval_cell
 from permed_measures.render.html import figures
 from permed_measures.render.layout import Layout
 from permed_measures.render.plots import Dot, dots
@@ -114,28 +114,19 @@ class Gate(Result):
 
     def table(self) -> Table:
         """Return the checks as people read them; a column that would be empty is left out."""
-        columns: dict[str, list[Value]] = {
-            "verdict": [_SIGNS[check.verdict] for check in self.checks],
-            "check": [check.what for check in self.checks],
-            "value": [check.value for check in self.checks],
-            "baseline": [check.baseline for check in self.checks],
-            "drop": [Cell(check.drop, sign=True) for check in self.checks],
-            "95% interval": [_interval(check) for check in self.checks],
-            "p": [Cell(check.p_adjusted, p_value(check.p_adjusted)) for check in self.checks],
-            "n": [Cell(check.n, NONE if check.n is None else f"{check.n:,}") for check in self.checks],
-            "decidable": [check.smallest_margin for check in self.checks],
-            "why": [check.why for check in self.checks],
-        }
+        rows: list[list[Value]] = []
+        for check in self.checks:
+            row: list[Value] = [_SIGNS[check.verdict], check.what, check.value, check.baseline]
+            row += [Cell(check.drop, sign=True), interval_cell(check.interval, sign=check.drop is not None)]
+            row.append(Cell(check.p_adjusted, p_value(check.p_adjusted)))
+            num = Cell(check.n, NONE if check.n is None else f"{check.n:,}")
+            rows.append([*row, num, check.smallest_margin, check.why])
         level = self.options.get("alpha", 0.05)
-        heads = {"95% interval": f"{1 - level:.4g} interval".replace("0.", ".")} if level != 0.05 else {}  # noqa: PLR2004  (the usual one)
-        kept = {
-            heads.get(name, name): column
-            for name, column in columns.items()
-            if name in ("verdict", "check", "value") or any(plain(cell) not in (None, "") for cell in column)
-        }
-        rows = [list(row) for row in zip(*kept.values(), strict=True)]
-        below = ["decidable: the smallest margin that these queries can decide"] if "decidable" in kept else []
-        return Table(list(kept), rows, below=below)
+        interval = "95%" if level == 0.05 else f"{1 - level:.4g}".replace("0.", ".")  # noqa: PLR2004  (the usual one)
+        heads = ["verdict", "check", "value", "baseline", "drop", f"{interval} interval", "p", "n", "decidable", "why"]
+        table = Table(heads, rows).filled(3)
+        below = ["decidable: the smallest margin that these queries can decide"] if "decidable" in table.heads else []
+        return replace(table, below=below)
 
     def document(self) -> Document:
         """Return the checks, the warnings, the notes, and the verdict in one line."""
@@ -168,8 +159,3 @@ class Gate(Result):
         ]
         more = f"; {len(shown)} of {len(found)} are drawn" if len(shown) < len(found) else ""
         return [Figure(dots(rows, title, changes=changes), title, said + more)] if rows else []
-
-
-def _interval(check: Check) -> Cell:
-    shown = None if check.interval is None else " to ".join(map(str, check.interval))
-    return Cell(shown, ends=check.interval, sign=check.drop is not None)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from permed_measures.inference.student import t_quantile, t_tail
 from permed_measures.numbers import SAME as SAME
@@ -356,12 +356,6 @@ class Drop:
     """Of "the drop is at most the allowed one", by the shown interval's rule; to be corrected over checks."""
     smallest_margin: float | None  # the smallest margin that these queries can decide: (t.95 + t.80)·√V at k = 2
 
-    def verdict(self, allowed: float, p_adjusted: float | None, alpha: float = 0.05) -> str:
-        """Return holds, fails or undecided, given the p-value corrected over all checks."""
-        if self.upper is not None and self.upper < allowed:
-            return "holds"
-        return "fails" if p_adjusted is not None and p_adjusted < alpha else "undecided"
-
 
 def drop(differences: Units, allowed: float, span: Span = DIFFERENCE, alpha: float = 0.05, extra: Extra = ()) -> Drop:
     """Bound a drop: ``differences`` are run minus baseline."""
@@ -373,6 +367,15 @@ def drop(differences: Units, allowed: float, span: Span = DIFFERENCE, alpha: flo
         return Drop(seen, None, None, None, None)
     margin = (t_quantile(1 - alpha, wide.freedom) + t_quantile(POWER, wide.freedom)) * wide.error
     return Drop(seen, wide.bound(1 - alpha), shown.bound(alpha), shown.tail(allowed), margin)
+
+
+def drop_verdict(
+    upper: float | None, allowed: float, p_adjusted: float | None, alpha: float = 0.05
+) -> Literal["holds", "fails", "undecided"]:
+    """Decide a drop by its upper bound, and by its p-value corrected over all checks."""
+    if upper is not None and upper < allowed:
+        return "holds"
+    return "fails" if p_adjusted is not None and p_adjusted < alpha else "undecided"
 
 
 def fewest_units(allowed: float, alpha: float = 0.05) -> int:

@@ -63,9 +63,22 @@ class Table:
             return [place >= self.left for place in columns]
         return [any(isinstance(plain(row[place]), (int, float)) for row in self.rows) for place in columns]
 
+    def filled(self, kept: int) -> "Table":
+        """Return the table without the columns that would be empty, the first ``kept`` aside."""
+        columns = [*zip(*self.rows, strict=True)] or [()] * len(self.heads)
+        filled = [any(plain(value) not in (None, "") for value in column) for column in columns]
+        places = [place for place in range(len(self.heads)) if place < kept or filled[place]]
+        rows = [[row[place] for place in places] for row in self.rows]
+        return replace(self, heads=[self.heads[place] for place in places], rows=rows)
+
     def records(self) -> list[dict[str, str | float | None]]:
         """Return one dict per row, every number whole."""
         return [dict(zip(self.heads, map(plain, row), strict=True)) for row in self.rows]
+
+
+def interval_cell(ends: tuple[float, float] | None, *, sign: bool = False, share: bool = False) -> Cell:
+    """Return an interval, or that there is none."""
+    return Cell(None if ends is None else f"{ends[0]} to {ends[1]}", ends=ends, sign=sign, share=share)
 
 
 def plain(value: Value) -> str | float | None:

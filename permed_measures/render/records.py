@@ -14,8 +14,7 @@ def table_csv(table: Table) -> str:
     lines = io.StringIO(newline="")
     rows = csv.writer(lines, lineterminator="\n")
     rows.writerow(table.heads)
-    known = ([plain(value) for value in row] for row in table.rows)
-    rows.writerows([["" if v is None else v if isinstance(v, str) else repr(v) for v in row] for row in known])
+    rows.writerows([[plain(value) for value in row] for row in table.rows])
     return lines.getvalue()
 
 

@@ -11,10 +11,9 @@ from permed_measures.comparison.report.records import as_table as comparison_tab
 from permed_measures.comparison.report.records import ends
 from permed_measures.comparison.report.tables import changes_table, marks, mean_cell, sentences
 from permed_measures.evaluate.report import standing
-from permed_measures.inference import Interval
-from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value, interval_cell
 from permed_measures.render.html import figures
-from permed_measures.render.words import NONE, counted, p_value
+from permed_measures.render.words import counted, p_value
 
 
 def document(experiment: Experiment) -> Document:
@@ -56,8 +55,9 @@ def _macro_table(experiment: Experiment) -> Table:
     for (system, label), macro in experiment.macro.items():
         best, second = standing({name: found.mean for (name, by), found in experiment.macro.items() if by == label})
         row: list[Value] = [label, system, Cell(macro.mean, best=system in best, second=system in second, share=True)]
-        row += [_ends(macro.interval, sign=False), Cell(macro.difference, sign=True, share=True)]
-        row += [_ends(macro.difference_interval), *([""] * 2 if system == experiment.baseline else _wins(macro))]
+        row += [interval_cell(macro.interval, share=True), Cell(macro.difference, sign=True, share=True)]
+        row.append(interval_cell(macro.difference_interval, sign=True, share=True))
+        row += ["", ""] if system == experiment.baseline else _wins(macro)
         rows.append([*row, *([Cell(macro.p, p_value(macro.p))] if tested else [])])
     heads = ["measure", "system", "mean", f"{level} interval", "change", f"{level} interval of it"]
     names = ", ".join(experiment.comparisons)
@@ -71,10 +71,6 @@ def _macro_table(experiment: Experiment) -> Table:
     title = f"means over {counted(len(experiment.comparisons), 'data set')}, baseline {experiment.baseline}"
     heads += ["sets higher", "sets lower", *(["p"] if tested else [])]
     return Table(heads, rows, title, left=2, below=below, name="macro-table")
-
-
-def _ends(found: Interval | None, *, sign: bool = True) -> Cell:
-    return Cell(NONE if found is None else words.interval(found), ends=found, sign=sign, share=True)
 
 
 def _wins(macro: Macro) -> list[Value]:

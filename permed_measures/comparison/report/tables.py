@@ -9,7 +9,7 @@ from permed_measures.comparison.changes import Table as Part
 from permed_measures.comparison.report import words
 from permed_measures.evaluate.report import standing, unjudged_table
 from permed_measures.evaluate.spans import is_share
-from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value, interval_cell
 from permed_measures.render.words import counted, p_value, percent, signed
 
 _ALL_SENTENCES = 6  # up to so many comparisons each has its sentence; above that each run has one
@@ -113,7 +113,7 @@ def changes_table(comparison: Comparison, below: Sequence[str] = ()) -> Table:
         share = is_share(measure)
         row: list[Value] = [label, run, Cell(change.difference, sign=True, share=share)]
         row.append(Cell(change.relative, percent(change.relative)))
-        row.append(Cell(words.interval(change.interval), ends=change.interval, sign=True, share=share))
+        row.append(interval_cell(change.interval, sign=True, share=share))
         row += [Cell(change.p, p_value(change.p)), decides] if corrected else [decides]
         row += [f"{change.wins}/{change.ties}/{change.losses}"]
         row += [Cell(change.effect_size, signed(change.effect_size, decimals=2))]

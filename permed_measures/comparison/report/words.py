@@ -19,7 +19,7 @@ TEST_NAMES = {
     "wilcoxon": "Wilcoxon signed-rank test",
     "randomization": "randomization test",
 }
-CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
+CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 SHORT_CORRECTION_NAMES = {"holm": "Holm", "bh": "BH"}
 _NO_PROOF = " (which is no proof that they are equal)."
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib import import_module
 
 from permed_measures.verification.references import Computation, Params, Qrels, Reference, Run, Values, whole_grades
@@ -35,14 +36,12 @@ def _whole_only(qrels: Qrels, run: Run) -> str:  # noqa: ARG001  (the signature 
     return "" if whole_grades(qrels) else "a float grade: ranx would truncate it"
 
 
-def _computation(compute: Callable[[Qrels, Run], Values], how: str) -> Computation:
-    return Computation(
-        compute,
-        how=how,
-        refuses=_whole_only,
-        ties="leaves equal scores in the order its sort happens to give",
-        near_ties="compares scores as 64-bit floats",
-    )
+_computation = partial(
+    Computation,
+    refuses=_whole_only,
+    ties="leaves equal scores in the order its sort happens to give",
+    near_ties="compares scores as 64-bit floats",
+)
 
 
 def _name(stem: str, params: Params) -> str:

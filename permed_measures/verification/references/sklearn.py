@@ -1,8 +1,9 @@
 """scikit-learn's ``ndcg_score`` and ``dcg_score``: 64-bit scores, the mean over all orders of tied documents."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -73,14 +74,12 @@ def _ndcg(params: Params) -> Computation:
     return _computation(compute, "dcg_score of the list / dcg_score of all judged documents")
 
 
-def _computation(compute: Callable[[Qrels, Run], Values], how: str) -> Computation:
-    return Computation(
-        compute,
-        how=how,
-        refuses=_refuses,
-        ties="averages over all orders of documents with equal scores",
-        near_ties="compares scores as 64-bit floats",
-    )
+_computation = partial(
+    Computation,
+    refuses=_refuses,
+    ties="averages over all orders of documents with equal scores",
+    near_ties="compares scores as 64-bit floats",
+)
 
 
 def _find(name: str, params: Params) -> Computation | None:
