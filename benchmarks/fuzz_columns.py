@@ -11,7 +11,7 @@ import sys
 import time
 
 from permed_measures import ranking
-from permed_measures.inputs import as_qrels, compiled_columns
+from permed_measures.inputs import as_qrels, as_run, compiled_columns, distinct_grades, joined
 from permed_measures.ranking import ORDERS, Ranking, Rankings, rank
 
 
@@ -69,11 +69,18 @@ def check(rng: random.Random, qrels: dict, run: dict, names: list) -> bool:
     part.plain_qrels(qrels), part.handed(qrels, 10_000), part.handed(run, -1)
     depth, order = rng.choice([None, 1, 5, 30]), rng.choice(ORDERS)
     cutoff = rng.choice([None, 1, 5]) if depth is None else rng.choice([1, depth])
+    at_once = joined(qrels, run, (depth, cutoff), order)
     try:
         judged = as_qrels(qrels)
+        as_run(run)
     except Exception:  # noqa: BLE001  (what is refused is refused before anything is ranked)
+        assert at_once is None
         part.columns(qrels, run, names, -1, -1, False)
         return False
+    if at_once is not None:
+        again = compiled_columns(judged, run, list(qrels), (depth, cutoff), order)
+        assert (at_once[0], distinct_grades(at_once[0])) == (judged, distinct_grades(judged))
+        assert (at_once[1].counts, at_once[1].columns) == (again.counts, again.columns)
     found = compiled_columns(judged, run, names, (depth, cutoff), order)
     if found is None:
         return False

@@ -13,16 +13,17 @@
 
 #define LARGEST_WHOLE 9007199254740992.0 /* 2^53: above it a double skips whole numbers */
 
-static PyObject *empty; /* the id that nothing may have */
+static PyObject *empty; /* the id that nothing may have: CPython has but one exact string without characters */
 
-/* Whether all keys are exact strings and none is empty; -1 with an exception set. */
-static int has_plain_ids(PyObject *dict) {
+static inline int is_id(PyObject *id) { return PyUnicode_CheckExact(id) && id != empty; }
+
+/* Whether all keys are ids, and with dicts all values dicts. */
+static int has_plain_ids(PyObject *dict, int dicts) {
     PyObject *key, *value;
     Py_ssize_t place = 0;
     while (PyDict_Next(dict, &place, &key, &value))
-        if (!PyUnicode_CheckExact(key)) return 0;
-    int found = PyDict_Contains(dict, empty);
-    return found < 0 ? -1 : !found;
+        if (!is_id(key) || (dicts && !PyDict_CheckExact(value))) return 0;
+    return 1;
 }
 
 /* ---- columns: what is known of all queries, as arrays ---- */
@@ -49,6 +50,12 @@ static int make_bytes(Buffer *buffer, size_t size) {
     buffer->start = PyBytes_AsString(buffer->bytes);
     buffer->room = size;
     return 1;
+}
+
+/* Add a number where there is room for it. */
+static inline void put(Buffer *buffer, double number) {
+    memcpy(buffer->start + buffer->used, &number, sizeof number);
+    buffer->used += sizeof number;
 }
 
 static inline int add(Buffer *buffer, const void *value, size_t size) {
@@ -91,12 +98,20 @@ static size_t next_documents(PyObject *dict, Py_ssize_t *place, Document *docume
 }
 
 #define SMALL 64
+#define SEEN 64
+
+/* Most grades are among the few objects seen last. The set holds all of them, where these are to be exact ints. */
+typedef struct {
+    PyObject *distinct, *seen[SEEN];
+    double numbers[SEEN];
+} Grades;
 
 typedef struct {
     Buffer num_ret, num_hits, num_judged, ranks, grades, places; /* the answer: of each query, and of each judged document */
     Buffer keys, spare, entries, doubles, hits, missed;          /* of one query */
     Buffer queries;                                              /* the two dicts of each */
     PyObject *top[SMALL];                                        /* the ids of the first documents, where few are needed */
+    Grades known;
     int64_t returned_in_top, judged_in_top, tied, tied_exactly, depth, cutoff;
     int exact; /* scores are compared as 64-bit floats */
 } Columns;
@@ -137,6 +152,18 @@ static int read_grade(PyObject *value, double *grade) {
     if (!PyFloat_Check(value)) return DOUBT;
     *grade = PyFloat_AsDouble(value);
     return *grade - *grade == 0.0 ? DONE : DOUBT; /* finite */
+}
+
+static inline int grade_of(Grades *known, PyObject *value, double *grade) {
+    size_t slot = (uintptr_t)value / 32 % SEEN;
+    if (known->seen[slot] != value) {
+        if (!read_grade(value, &known->numbers[slot])) return DOUBT;
+        if (known->distinct != NULL && !PyLong_CheckExact(value)) return DOUBT;
+        if (known->distinct != NULL && PySet_Add(known->distinct, value) < 0) return FAILED;
+        known->seen[slot] = value;
+    }
+    *grade = known->numbers[slot];
+    return DONE;
 }
 
 static void sort_keys(uint32_t *keys, uint32_t *spare, size_t number) {
@@ -188,7 +215,7 @@ static int read_scores(Columns *columns, PyObject *scores, size_t number, size_t
     Document documents[SOME];
     Py_ssize_t place = 0;
     size_t filled = 0, seen = 0, some;
-    int in_order = 1, found, few = first <= SMALL;
+    int in_order = 1, few = first <= SMALL;
     uint32_t *keys;
     columns->keys.used = columns->spare.used = 0;
     if (!reserve(&columns->keys, first * sizeof *keys + 1)) return FAILED;
@@ -198,7 +225,7 @@ static int read_scores(Columns *columns, PyObject *scores, size_t number, size_t
         if ((seen += some) > number) return DOUBT;
         for (size_t i = 0; i < some; i++) {
             double score;
-            if (!PyUnicode_CheckExact(documents[i].id) || !read_score(documents[i].value, &score)) return DOUBT;
+            if (!is_id(documents[i].id) || !read_score(documents[i].value, &score)) return DOUBT;
             uint32_t key = key_of(score);
             size_t j = filled;
             if (!few) {
@@ -213,7 +240,6 @@ static int read_scores(Columns *columns, PyObject *scores, size_t number, size_t
         }
     }
     if (seen != number) return DOUBT;
-    if ((found = PyDict_Contains(scores, empty)) != 0) return found < 0 ? FAILED : DOUBT;
     if (!few) {
         if (in_order) return DONE;
         if (!reserve(&columns->spare, number * sizeof *keys)) return FAILED;
@@ -316,14 +342,14 @@ static int add_hits(Columns *columns, PyObject *scores, size_t number) {
     }
     if (sort_hits(columns, hits, found, number) != DONE) return FAILED;
     for (size_t i = 0; i < found; i++) {
-        int within = columns->depth < 0 || hits[i].rank <= (double)columns->depth;
-        if (!within && !add(&columns->missed, &hits[i].grade, sizeof(double))) return FAILED;
-        if (!within) continue;
+        if (columns->depth >= 0 && hits[i].rank > (double)columns->depth) {
+            put(&columns->missed, hits[i].grade);
+            continue;
+        }
         kept++;
         columns->judged_in_top += columns->cutoff < 0 || hits[i].rank <= (double)columns->cutoff;
-        if (!add(&columns->ranks, &hits[i].rank, sizeof(double)) ||
-            !add(&columns->grades, &hits[i].grade, sizeof(double)))
-            return FAILED;
+        put(&columns->ranks, hits[i].rank);
+        put(&columns->grades, hits[i].grade);
     }
     return add(&columns->num_hits, &kept, sizeof kept) ? DONE : FAILED;
 }
@@ -338,13 +364,25 @@ static int by_grade(const void *one, const void *other) {
     return (a < b) - (a > b);
 }
 
-/* Add the place of each row in descending order of grades: by counting, where rows or grades are few. */
+/* Add the place of each row in descending order of grades: by counting, where grades or rows are few. */
 static int add_places(Columns *columns, const double *grades, size_t number) {
-    double *places;
+    double *places, highest = 0.0;
     int few = 1;
     if (!reserve(&columns->places, number * sizeof *places)) return FAILED;
     places = (double *)(columns->places.start + columns->places.used);
     columns->places.used += number * sizeof *places;
+    for (size_t i = 0; few && i < number; i++) {
+        few = grades[i] >= 0 && grades[i] <= 255 && grades[i] == (double)(int)grades[i];
+        if (grades[i] > highest) highest = grades[i];
+    }
+    if (few) {
+        size_t starts[257], last = (size_t)highest;
+        memset(starts, 0, (last + 2) * sizeof *starts);
+        for (size_t i = 0; i < number; i++) starts[last + 1 - (size_t)grades[i]]++;
+        for (size_t i = 1; i <= last; i++) starts[i] += starts[i - 1];
+        for (size_t i = 0; i < number; i++) places[i] = (double)++starts[last - (size_t)grades[i]];
+        return DONE;
+    }
     if (number <= 24) {
         for (size_t i = 0; i < number; i++) {
             int before = 1;
@@ -352,14 +390,6 @@ static int add_places(Columns *columns, const double *grades, size_t number) {
             for (size_t j = i + 1; j < number; j++) before += grades[j] > grades[i];
             places[i] = before;
         }
-        return DONE;
-    }
-    for (size_t i = 0; few && i < number; i++) few = grades[i] >= 0 && grades[i] <= 255 && grades[i] == floor(grades[i]);
-    if (few) {
-        size_t starts[258] = {0};
-        for (size_t i = 0; i < number; i++) starts[256 - (int)grades[i]]++;
-        for (int i = 1; i < 258; i++) starts[i] += starts[i - 1];
-        for (size_t i = 0; i < number; i++) places[i] = (double)++starts[255 - (int)grades[i]];
         return DONE;
     }
     columns->spare.used = 0;
@@ -376,13 +406,15 @@ static int read_judged(Columns *columns, PyObject *grades, PyObject *scores, siz
     Document documents[SOME];
     Py_ssize_t place = 0;
     size_t some;
+    int done;
     const uint32_t *keys = (const uint32_t *)columns->keys.start;
     while ((some = next_documents(grades, &place, documents)))
         for (size_t i = 0; i < some; i++) {
             Hit hit = {0.0, 0.0, NULL, 0};
             PyObject *id = documents[i].id, *found = NULL;
             size_t before = 0;
-            if (!PyUnicode_CheckExact(id) || !read_grade(documents[i].value, &hit.grade)) return DOUBT;
+            if (!is_id(id)) return DOUBT;
+            if ((done = grade_of(&columns->known, documents[i].value, &hit.grade)) != DONE) return done;
             if (first && (found = PyDict_GetItemWithError(scores, id)) == NULL && PyErr_Occurred()) return FAILED;
             if (found != NULL) {
                 double score;
@@ -391,7 +423,7 @@ static int read_judged(Columns *columns, PyObject *grades, PyObject *scores, siz
                 before = first_not_below(keys, first, hit.key);
             }
             if (found == NULL || before == first || (columns->depth >= 0 && before >= (size_t)columns->depth)) {
-                if (!add(&columns->missed, &hit.grade, sizeof(double))) return FAILED;
+                put(&columns->missed, hit.grade);
                 continue;
             }
             hit.rank = (double)(before + 1);
@@ -406,11 +438,13 @@ static int read_top(Columns *columns, PyObject *grades, size_t first) {
     Document documents[SOME];
     Py_ssize_t place = 0;
     size_t some, missed = 0, depth = columns->depth >= 0 && (size_t)columns->depth < first ? (size_t)columns->depth : first;
+    int done;
     while ((some = next_documents(grades, &place, documents)))
         for (size_t i = 0; i < some; i++) {
             double grade;
-            if (!PyUnicode_CheckExact(documents[i].id) || !read_grade(documents[i].value, &grade)) return DOUBT;
-            if (!add(&columns->missed, &grade, sizeof grade)) return FAILED;
+            if (!is_id(documents[i].id)) return DOUBT;
+            if ((done = grade_of(&columns->known, documents[i].value, &grade)) != DONE) return done;
+            put(&columns->missed, grade);
         }
     double *left = (double *)columns->missed.start;
     size_t number = columns->missed.used / sizeof *left;
@@ -420,7 +454,7 @@ static int read_top(Columns *columns, PyObject *grades, size_t first) {
         if (found == NULL && PyErr_Occurred()) return FAILED;
         if (found == NULL) continue;
         size_t j = 0;
-        if (!read_grade(found, &hit.grade)) return DOUBT;
+        if ((done = grade_of(&columns->known, found, &hit.grade)) != DONE) return done;
         while (j < number && left[j] != hit.grade) j++;
         if (j == number) return DOUBT;
         left[j] = NAN; /* taken */
@@ -434,10 +468,11 @@ static int read_top(Columns *columns, PyObject *grades, size_t first) {
 
 static int add_judged(Columns *columns, PyObject *grades, PyObject *scores, size_t number, size_t first, int ties) {
     size_t start = columns->grades.used;
-    const double unranked = INFINITY;
     int64_t judged = grades == NULL ? 0 : (int64_t)PyDict_Size(grades);
+    size_t size = (size_t)judged * sizeof(double);
     int done;
     columns->hits.used = columns->missed.used = 0;
+    if (!reserve(&columns->missed, size) || !reserve(&columns->ranks, size) || !reserve(&columns->grades, size)) return FAILED;
     if (judged) {
         if (first && first <= SMALL && !ties && (int64_t)first <= judged)
             done = read_top(columns, grades, first);
@@ -446,10 +481,8 @@ static int add_judged(Columns *columns, PyObject *grades, PyObject *scores, size
         if (done != DONE) return done;
     }
     if ((done = add_hits(columns, scores, number)) != DONE) return done;
-    if (!reserve(&columns->ranks, columns->missed.used)) return FAILED;
-    for (size_t i = 0; i < columns->missed.used / sizeof(double); i++) add(&columns->ranks, &unranked, sizeof unranked);
+    for (size_t i = 0; i < columns->missed.used / sizeof(double); i++) put(&columns->ranks, INFINITY);
     if (columns->missed.used && !add(&columns->grades, columns->missed.start, columns->missed.used)) return FAILED;
-    judged = (int64_t)((columns->grades.used - start) / sizeof(double));
     if (!add(&columns->num_judged, &judged, sizeof judged)) return FAILED;
     return judged ? add_places(columns, (const double *)(columns->grades.start + start), (size_t)judged) : DONE;
 }
@@ -469,16 +502,22 @@ static int add_query(Columns *columns, PyObject *grades, PyObject *scores) {
     return add(&columns->num_ret, &number, sizeof number) ? DONE : FAILED;
 }
 
-/* Find the two dicts of every query, and make room for the answer. */
+/* Find the two dicts of every query, of all that are judged where no list tells which, and make room for the answer. */
 static int find_queries(Columns *columns, PyObject *qrels, PyObject *run, PyObject *query_ids, size_t number) {
     size_t rows = 0;
+    Py_ssize_t place = 0;
     PyObject **dicts;
     if (!reserve(&columns->queries, 2 * number * sizeof *dicts)) return FAILED;
     dicts = (PyObject **)columns->queries.start;
     for (size_t i = 0; i < number; i++) {
-        PyObject *query_id = PyList_GetItem(query_ids, (Py_ssize_t)i);
-        if (!PyUnicode_CheckExact(query_id)) return DOUBT;
-        if ((dicts[2 * i] = PyDict_GetItemWithError(qrels, query_id)) == NULL && PyErr_Occurred()) return FAILED;
+        PyObject *query_id;
+        if (query_ids == Py_None) {
+            if (!PyDict_Next(qrels, &place, &query_id, &dicts[2 * i])) return DOUBT;
+        } else {
+            query_id = PyList_GetItem(query_ids, (Py_ssize_t)i);
+            if (!is_id(query_id)) return DOUBT;
+            if ((dicts[2 * i] = PyDict_GetItemWithError(qrels, query_id)) == NULL && PyErr_Occurred()) return FAILED;
+        }
         if ((dicts[2 * i + 1] = PyDict_GetItemWithError(run, query_id)) == NULL && PyErr_Occurred()) return FAILED;
         SOON(dicts[2 * i]);
         SOON(dicts[2 * i + 1]);
@@ -503,6 +542,7 @@ static PyObject *as_bytes(Buffer *buffer) {
 }
 
 static void release(Columns *columns) {
+    Py_XDECREF(columns->known.distinct);
     Buffer *all[] = {&columns->num_ret, &columns->num_hits, &columns->num_judged, &columns->ranks,
                      &columns->grades,  &columns->places,   &columns->keys,       &columns->spare,
                      &columns->entries, &columns->doubles,  &columns->hits,       &columns->missed,
@@ -519,30 +559,34 @@ PyDoc_STRVAR(columns_doc, "columns(qrels, run, query_ids, depth, cutoff, exact)\
              "Return bytes: num_ret, num_hits, num_judged (a 64-bit integer for each query), ranks, grades, places (a double for\n"
              "each judged document: those that were returned by rank, then the others, whose rank is infinite), and four ints:\n"
              "the documents returned, judged, tied in 32 bits and tied in 64 bits in the top (cutoff). None in doubt. Documents\n"
-             "below the depth count as not returned; -1 is no depth, and no cutoff.");
+             "below the depth count as not returned; -1 is no depth, and no cutoff. Where query_ids is None, the queries are\n"
+             "those of the qrels, which nobody has checked: the last item is then the set of plain_qrels(qrels), else None.");
 
 static PyObject *columns_of(PyObject *module, PyObject *arguments) {
     PyObject *qrels, *run, *query_ids, *answer = NULL;
     long long depth, cutoff;
     Columns columns;
-    int done = DONE;
+    int done = DONE, unchecked;
     (void)module;
     memset(&columns, 0, sizeof columns);
     if (!PyArg_ParseTuple(arguments, "OOOLLp", &qrels, &run, &query_ids, &depth, &cutoff, &columns.exact)) return NULL;
-    if (!PyDict_Check(qrels) || !PyDict_CheckExact(run) || !PyList_CheckExact(query_ids)) Py_RETURN_NONE;
+    unchecked = query_ids == Py_None;
+    if (!(unchecked ? PyDict_CheckExact(qrels) : PyDict_Check(qrels) && PyList_CheckExact(query_ids))) Py_RETURN_NONE;
+    if (!PyDict_CheckExact(run)) Py_RETURN_NONE;
+    if (unchecked && (columns.known.distinct = PySet_New(NULL)) == NULL) return NULL;
     columns.depth = depth;
     columns.cutoff = cutoff;
-    if ((done = has_plain_ids(qrels)) == DONE) done = has_plain_ids(run);
-    size_t number = (size_t)PyList_Size(query_ids);
+    if ((done = has_plain_ids(qrels, unchecked)) == DONE) done = has_plain_ids(run, unchecked);
+    size_t number = (size_t)(unchecked ? PyDict_Size(qrels) : PyList_Size(query_ids));
     if (done == DONE) done = find_queries(&columns, qrels, run, query_ids, number);
     PyObject **dicts = (PyObject **)columns.queries.start;
     for (size_t i = 0; done == DONE && i < number; i++) done = add_query(&columns, dicts[2 * i], dicts[2 * i + 1]);
     if (done == DONE)
-        answer = Py_BuildValue("NNNNNNLLLL", as_bytes(&columns.num_ret), as_bytes(&columns.num_hits),
+        answer = Py_BuildValue("NNNNNNLLLLO", as_bytes(&columns.num_ret), as_bytes(&columns.num_hits),
                                as_bytes(&columns.num_judged), as_bytes(&columns.ranks), as_bytes(&columns.grades),
                                as_bytes(&columns.places), (long long)columns.returned_in_top,
                                (long long)columns.judged_in_top, (long long)columns.tied,
-                               (long long)columns.tied_exactly);
+                               (long long)columns.tied_exactly, unchecked ? columns.known.distinct : Py_None);
     else if (done == DOUBT)
         answer = Py_NewRef(Py_None);
     else if (!PyErr_Occurred())
@@ -551,21 +595,18 @@ static PyObject *columns_of(PyObject *module, PyObject *arguments) {
     return answer;
 }
 
-#define SEEN 64
-
-/* Add grades to a set, if they are exact ints that a double holds; most are among the few objects seen last. */
-static int add_grades(PyObject *dict, PyObject *grades, PyObject **seen) {
-    PyObject *id, *value;
+/* Read the grades of a query, if its ids are plain. */
+static int add_grades(PyObject *dict, Grades *known) {
+    Document documents[SOME];
     Py_ssize_t place = 0;
+    size_t some;
     double grade;
-    while (PyDict_Next(dict, &place, &id, &value)) {
-        PyObject **slot = &seen[(uintptr_t)value / 32 % SEEN];
-        if (!PyUnicode_CheckExact(id)) return DOUBT;
-        if (*slot == value) continue;
-        if (!PyLong_CheckExact(value) || !read_grade(value, &grade)) return DOUBT;
-        if (PySet_Add(grades, value) < 0) return FAILED;
-        *slot = value;
-    }
+    int done;
+    while ((some = next_documents(dict, &place, documents)))
+        for (size_t i = 0; i < some; i++) {
+            if (!is_id(documents[i].id)) return DOUBT;
+            if ((done = grade_of(known, documents[i].value, &grade)) != DONE) return done;
+        }
     return DONE;
 }
 
@@ -573,22 +614,18 @@ PyDoc_STRVAR(plain_qrels_doc, "plain_qrels(qrels)\n--\n\n"
              "Return the set of grades, where these are dicts of dicts with ids that are strings and grades that are ints.");
 
 static PyObject *plain_qrels(PyObject *module, PyObject *qrels) {
-    PyObject *query_id, *judged, *grades, *seen[SEEN] = {NULL};
+    PyObject *query_id, *judged;
+    Grades known;
     Py_ssize_t place = 0;
     int done;
     (void)module;
+    memset(&known, 0, sizeof known);
     if (!PyDict_CheckExact(qrels)) Py_RETURN_NONE;
-    if ((grades = PySet_New(NULL)) == NULL) return NULL;
-    done = has_plain_ids(qrels);
-    while (done == DONE && PyDict_Next(qrels, &place, &query_id, &judged)) {
-        done = PyDict_CheckExact(judged) ? add_grades(judged, grades, seen) : DOUBT;
-        if (done == DONE) {
-            int found = PyDict_Contains(judged, empty);
-            done = found < 0 ? FAILED : !found;
-        }
-    }
-    if (done == DONE) return grades;
-    Py_DECREF(grades);
+    if ((known.distinct = PySet_New(NULL)) == NULL) return NULL;
+    done = has_plain_ids(qrels, 1);
+    while (done == DONE && PyDict_Next(qrels, &place, &query_id, &judged)) done = add_grades(judged, &known);
+    if (done == DONE) return known.distinct;
+    Py_DECREF(known.distinct);
     return done == DOUBT ? Py_NewRef(Py_None) : NULL;
 }
 

@@ -274,6 +274,19 @@ def compiled_columns(
     order: Order = "float32",
 ) -> Rankings | None:
     """Rank all queries at once in the compiled part; None where there is none, or in doubt: rank() settles it."""
+    filled = _filled(qrels, run, query_ids, bounds, order)
+    return None if filled is None else filled[0]
+
+
+def joined(qrels: object, run: object, bounds: Bounds, order: Order = "float32") -> tuple[Qrels, Rankings] | None:
+    """Check qrels and run, and rank the judged queries, in one pass of the compiled part; None as above."""
+    filled = _filled(qrels, run, None, bounds, order)
+    return None if filled is None else (_Checked(qrels, filled[1]), filled[0])
+
+
+def _filled(
+    qrels: object, run: object, query_ids: list[str] | None, bounds: Bounds, order: Order
+) -> tuple[Rankings, set[float] | None] | None:
     part = compiled_part()
     if part is None:
         return None
@@ -283,7 +296,7 @@ def compiled_columns(
         return None
     whole, floats = filled[:3], filled[3:6]
     columns = Columns(*(memoryview(c).cast("q") for c in whole), *(memoryview(c).cast("d") for c in floats))
-    return Rankings(Counts(*filled[6:]), columns)
+    return Rankings(Counts(*filled[6:10]), columns), filled[10]
 
 
 def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)

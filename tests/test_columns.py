@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -21,7 +22,7 @@ import permed_measures
 import permed_measures.ranking as ranking_module
 from permed_measures import GWAP, Coverage, InputError, RelevanceEvaluator, evaluate
 from permed_measures.delegate import MAX_GRADE, delegate, handed
-from permed_measures.inputs import as_qrels, compiled_columns, rankings_of
+from permed_measures.inputs import as_qrels, compiled_columns, distinct_grades, joined, rankings_of
 from permed_measures.measures import DEFINED, STANDARD, arrays
 from permed_measures.measures.base import NEEDED_CUTOFF
 from permed_measures.ranking import ORDERS, Ranking, Rankings, rank
@@ -83,6 +84,50 @@ def test_columns_are_what_rank_says(order, data, bounds):
             assert (one.ranked, one.num_ret) == (other.ranked, other.num_ret)
             assert sorted(one.judged) == sorted(other.judged)
         check_places(found.columns)
+
+
+@pytest.mark.skipif(ranking_module.COLUMNS is None, reason="nothing compiled is in use")
+@pytest.mark.parametrize("order", ORDERS)
+@given(data=several(), bounds=st.sampled_from([(None, None), (3, 2), (12, 5)]))
+@examples(100)
+def test_one_pass_says_what_checking_and_ranking_say(order, data, bounds):
+    checked, run, _ = data
+    qrels = dict(checked)
+    found = joined(qrels, run, bounds, order)
+    ranked = PART.columns(
+        checked, run, list(qrels), *(-1 if bound is None else bound for bound in bounds), order == "float64"
+    )
+    grades = {grade for judged in qrels.values() for grade in judged.values()}
+    if found is None:  # a grade that is no int, or ties of 64-bit scores
+        assert ranked is None or {type(grade) for grade in grades} != {int}
+        return
+    assert (found[0], distinct_grades(found[0])) == (qrels, grades)
+    assert found[1].counts == ranked[6:10]
+    assert [column.tobytes() for column in found[1].columns] == list(ranked[:6])
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    "made", ["", "a".strip("a"), "".join([]), b"".decode(), json.loads('""'), str(b"", "utf-8"), "a".partition("b")[1]]
+)
+def test_an_empty_id_is_refused_wherever_it_comes_from(made):
+    """The compiled part takes it for granted that all of these are one object."""
+    plain = {"q": {"a": 1}}
+    for qrels, run in (
+        ({made: {"a": 1}}, plain),
+        (plain, {made: {}}),
+        ({"q": {made: 1}}, plain),
+        (plain, {"q": {made: 1}}),
+    ):
+        with pytest.raises(InputError, match=r"empty|''"):
+            evaluate(qrels, run, "P@1")
+
+
+@pytest.mark.parametrize("run", [{"q": {"a": 1.0}, "r": "a"}, {"q": {"a": 1.0}, "": {}}, {"q": {"a": 1.0}, 5: {}}])
+def test_queries_that_nobody_judged_are_checked_too(run):
+    assert joined({"q": {"a": 1}}, run, (None, None)) is None
+    with pytest.raises(InputError, match=r"run, query|query id"):
+        evaluate({"q": {"a": 1}}, run, "P@1")
 
 
 def check_places(columns):
@@ -365,9 +410,19 @@ def test_the_compiled_part_takes_anything(wrong):
     assert PART.handed(wrong, 10) is False or wrong == {}
     assert PART.columns(wrong, {"q": {"a": 1.0}}, ["q"], -1, -1, False) is None or wrong == {}
     assert PART.columns(plain, wrong, ["q"], -1, -1, False) is None or wrong == {}
-    assert PART.columns(plain, {}, wrong, -1, -1, False) is None or wrong == []
+    assert PART.columns(plain, {}, wrong, -1, -1, False) is None or wrong in ([], None)
+    assert PART.columns(wrong, {"q": {"a": 1.0}}, None, -1, -1, False) is None or wrong == {}
+    assert PART.columns(plain, wrong, None, -1, -1, False) is None or wrong == {}
     with pytest.raises(TypeError):
         PART.columns(plain, {}, ["q"], "1", -1, False)
+
+
+@pytest.mark.parametrize("wrong", [0.5, 2.0, True, 2**53 + 1, 10**400, float("nan"), "1", None])
+def test_one_pass_leaves_other_grades_than_ints_to_the_definition(wrong):
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    assert joined({"q": {"a": 1, "b": wrong}}, run, (None, None)) is None
+    assert joined({"q": {"a": 1, "": 1}}, run, (None, None)) is None
+    assert (joined({"q": {"a": 1, "b": 2}}, run, (None, None)) is None) == (ranking_module.COLUMNS is None)
 
 
 def test_rankings_of_a_mapping_that_is_no_dict():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import compress
-from operator import methodcaller
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +11,7 @@ from ir_measures import Measure
 
 from permed_measures.delegate import MAX_GRADE, deepest, delegate
 from permed_measures.errors import InputError, ParamError
+from permed_measures.evaluate.basis import notes_of
 from permed_measures.evaluate.choice import choose, distinct, with_rel
 from permed_measures.evaluate.columns import Column, Ids
 from permed_measures.evaluate.evaluation import Evaluation, aggregate, save_all
@@ -30,14 +29,15 @@ from permed_measures.inputs import (
     as_qrels,
     as_run,
     distinct_grades,
+    joined,
     rankings_of,
 )
 from permed_measures.measures import declared
-from permed_measures.measures.arrays import has_grades_up_to, tables, values, without_grade
+from permed_measures.measures.arrays import has_grades_up_to, tables, values
 from permed_measures.measures.base import RankingMeasure
-from permed_measures.notes import Basis, Queries
+from permed_measures.notes import Queries
 from permed_measures.profiles import PROFILES, Profile, QuerySet
-from permed_measures.ranking import ORDERS, Order, Ranking, Rankings, Ties, numpy_is_worth_it
+from permed_measures.ranking import ORDERS, Bounds, Order, Ranking, Rankings, Ties, numpy_is_worth_it
 from permed_measures.signature import Conditions, Digest, digests, ordered
 
 if TYPE_CHECKING:
@@ -130,10 +130,15 @@ class Plan:
                 for query_id, grades in qrels.items():
                     measure.check_grades(query_id, grades)
 
+    @property
+    def bounds(self) -> Bounds:
+        """How far down the measures look, and how far notes do."""
+        return self.depth, self.deepest_cutoff
+
     def rankings(self, qrels: Qrels, run: Returned, query_ids: list[str]) -> Rankings:
-        """Rank the documents of all queries, as far down as the measures look."""
-        bounds = {"depth": self.depth, "cutoff": self.deepest_cutoff}
-        return rankings_of(qrels, run, query_ids, **bounds, order=self.order)
+        """Rank the documents of all queries."""
+        depth, cutoff = self.bounds
+        return rankings_of(qrels, run, query_ids, depth=depth, cutoff=cutoff, order=self.order)
 
     def columns(
         self, qrels: Qrels, run: Returned, query_ids: list[str], rankings: Rankings | None = None
@@ -242,19 +247,29 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     """
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     plan = Plan(list(chosen), rel, order, ties)
-    judged = as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
+    sets = set(query_sets.values())
+    found = joined(qrels, run, plan.bounds, order) if run_columns is None and sets == {"qrels"} else None
+    judged = (
+        as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
+        if found is None
+        else found[0]
+    )
     _check_grades(plan, judged, known_profile)
     check_ties(ties, plan.computed, judged)
     keep = 0 if texts is None and documents is None else _KEPT
-    returned = _returned(run, judged, plan, keep, columns=run_columns, duplicates=duplicates)
-    query_ids = _query_ids(judged, returned, set(query_sets.values()))
-    rankings = plan.rankings(judged, returned, query_ids)
+    returned = (
+        _returned(run, judged, plan, keep, columns=run_columns, duplicates=duplicates)
+        if found is None
+        else cast("Run", run)
+    )
+    query_ids = _query_ids(judged, returned, sets)
+    rankings = plan.rankings(judged, returned, query_ids) if found is None else found[1]
     columns = plan.columns(judged, returned, query_ids, rankings)
     if ties != "trec":
         columns = with_ties(plan, judged, returned, query_ids, columns)
     ids = Ids(query_ids)
     by_measure = {measure: Column(ids, values) for measure, values in zip(chosen, columns, strict=True)}
-    if len(set(query_sets.values())) > 1:
+    if len(sets) > 1:
         for measure, column in by_measure.items():
             wanted = Ids(_query_ids(judged, returned, {query_sets[measure]}))
             by_measure[measure] = Column(wanted, map(column.__getitem__, wanted))
@@ -262,7 +277,17 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
         means={measure: aggregate(measure, column.numbers) for measure, column in by_measure.items()},
         labels=chosen,
         notes=[
-            *_notes(judged, returned, plan, rankings, query_sets, rel=rel, profile=known_profile),
+            *notes_of(
+                judged,
+                returned,
+                rankings,
+                query_sets,
+                rel=rel,
+                depth=plan.deepest_cutoff,
+                order=order,
+                ties=ties,
+                top_grade=None if known_profile is None else known_profile.top_grade,
+            ),
             *getattr(returned, "notes", ()),
         ],
         columns=by_measure,
@@ -350,49 +375,3 @@ def _query_ids(qrels: Qrels, run: Returned, query_sets: set[QuerySet]) -> list[s
             f"{len(run)}{returned.named}, none is in both; are the query ids written alike?"
         )
     return query_ids
-
-
-def _notes(  # noqa: PLR0913  (all that values rest on)
-    qrels: Qrels,
-    run: Returned,
-    plan: Plan,
-    rankings: Rankings,
-    query_sets: Mapping[Measure, str],
-    *,
-    rel: float | None,
-    profile: Profile | None,
-) -> list[str]:
-    lowest = 1 if rel is None else rel
-    counts = rankings.counts
-    single, double = counts.tied, counts.tied_exactly
-    same = run.keys() == qrels.keys()
-    return Basis(
-        only_run=Queries.of(() if same else run.keys() - qrels.keys()),
-        missing=Queries.of(() if same else qrels.keys() - run.keys()),
-        nothing_relevant=Queries.of(_nothing_relevant(qrels, rankings, lowest)),
-        never_meet=qrels.keys().isdisjoint(run),
-        lowest_relevant=lowest,
-        min_relevance=rel,
-        query_sets=set(query_sets.values()),
-        depth=plan.deepest_cutoff,
-        returned=counts.returned,
-        judged=counts.judged,
-        tied=single if plan.order == "float32" else double,
-        nearly_tied=single - double,
-        order=plan.order,
-        ties=plan.ties,
-        measures=list(query_sets),
-        highest=max(distinct_grades(qrels), default=None),
-        top_grade=None if profile is None else profile.top_grade,
-        judgements=sum(map(len, qrels.values())) if len(rankings) < len(qrels) else rankings.num_judged,
-    ).notes()
-
-
-def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterable[str]:
-    """Return the queries without a relevant document."""
-    columns = None if len(rankings) < len(qrels) else rankings.columns  # the queries of the qrels are ranked first
-    without = None if columns is None else without_grade(columns, lowest)
-    if without is not None:
-        return compress(qrels, without)
-    relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
-    return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))

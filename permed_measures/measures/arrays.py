@@ -8,7 +8,7 @@ import struct
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, compress, pairwise, repeat
 from math import inf, log, log2, nan
 from operator import contains
@@ -297,12 +297,16 @@ class ArrayTable:
 
     def sum_judged(self, value: Any, where: Any) -> Any:  # noqa: ANN401
         """Sum a value over the judged documents for which a condition holds, those of the highest grade first."""
-        rows = np.flatnonzero(where)
         if isinstance(value, int):
-            return self._summed(value, rows)
-        by_place = np.zeros(len(self._query))
-        by_place[self._starts[self._query[rows]] + self._places[rows].astype(np.intp) - 1] = value[rows]
-        return np.bincount(self._query, by_place, len(self.returned))
+            return self._summed(value, np.flatnonzero(where))
+        return self._summed(value, self._by_place[where[self._by_place]])
+
+    @cached_property
+    def _by_place(self) -> Any:  # noqa: ANN401
+        """The rows of each query, those of the highest grade first."""
+        rows = np.empty(len(self._query), np.intp)
+        rows[(np.repeat(self._starts, self._lengths) + self._places).astype(np.intp) - 1] = np.arange(len(rows))
+        return rows
 
     def within(self, cutoff: int | None, rank: Any = None) -> Any:  # noqa: ANN401
         """Whether a rank is within the cut-off."""
