@@ -7,7 +7,7 @@ from operator import methodcaller
 from ir_measures import Measure
 
 from permed_measures.inputs import Qrels, Returned, distinct_grades
-from permed_measures.measures.arrays import without_grade
+from permed_measures.measures.arrays import all_returned, without_grade
 from permed_measures.notes import Basis, Queries
 from permed_measures.ranking import Order, Rankings, Ties
 
@@ -28,7 +28,9 @@ def notes_of(  # noqa: PLR0913  (all that values rest on)
     lowest = 1 if rel is None else rel
     counts = rankings.counts
     single, double = counts.tied, counts.tied_exactly
-    same = run.keys() == qrels.keys()
+    sets = set(query_sets.values())
+    ranked = rankings.columns if sets == {"qrels"} and len(run) == len(qrels) else None  # the queries of the qrels
+    same = (ranked is not None and all_returned(ranked)) or run.keys() == qrels.keys()
     return Basis(
         only_run=Queries.of(() if same else run.keys() - qrels.keys()),
         missing=Queries.of(() if same else qrels.keys() - run.keys()),
@@ -36,7 +38,7 @@ def notes_of(  # noqa: PLR0913  (all that values rest on)
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
-        query_sets=set(query_sets.values()),
+        query_sets=sets,
         depth=depth,
         returned=counts.returned,
         judged=counts.judged,
@@ -54,8 +56,9 @@ def notes_of(  # noqa: PLR0913  (all that values rest on)
 def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterable[str]:
     """Return the queries without a relevant document."""
     columns = None if len(rankings) < len(qrels) else rankings.columns  # the queries of the qrels are ranked first
-    without = None if columns is None else without_grade(columns, lowest)
+    without = None if columns is None else without_grade(columns, lowest, len(qrels))
     if without is not None:
-        return compress(qrels, without)
+        query_ids = list(qrels) if without else []
+        return map(query_ids.__getitem__, without)
     relevant = {grade for grade in distinct_grades(qrels) if grade >= lowest}
     return compress(qrels, map(relevant.isdisjoint, map(methodcaller("values"), qrels.values())))

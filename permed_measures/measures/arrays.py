@@ -204,15 +204,20 @@ def within(columns: Columns, depth: int | None) -> Columns:
     return Columns(num_ret, num_hits, num_hits, ranks[kept], grades[kept], places[kept])
 
 
-def without_grade(columns: Columns, lowest: float) -> list[bool] | None:
-    """Say of each query whether no document has such a grade, or a higher one; None where numpy is not loaded."""
+def without_grade(columns: Columns, lowest: float, number: int) -> list[int] | None:
+    """Return which of so many queries have no document of such a grade, or a higher one; None without numpy."""
     if not numpy_is_worth_it(len(columns.grades)):
         return None
     _, _, num_judged, _, grades, places = map(np.asarray, columns)
     found = num_judged == 0
     found[~found] = grades[np.flatnonzero(places == 1.0)] < lowest
-    without: list[bool] = found.tolist()
+    without: list[int] = np.flatnonzero(found[:number]).tolist()
     return without
+
+
+def all_returned(columns: Columns) -> bool:
+    """Whether every query returned a document, as far as numpy, where it is loaded, can tell."""
+    return numpy_is_worth_it(len(columns.grades)) and bool(np.asarray(columns.num_ret).all())
 
 
 def has_grades_up_to(highest: int, rankings: Rankings) -> bool:
