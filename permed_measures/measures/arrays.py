@@ -26,7 +26,7 @@ else:
 
 _BATCH = 1 << 15
 """So many documents, returned or judged, are ranked at once: their ids and numbers stay near the processor."""
-_ROWS = 12_000
+_ROWS = 15_000
 """So many rows are computed with at once: for longer arrays the system is asked for memory, which takes longer."""
 _EXACT = 2.0**53
 """A whole number above it is not always a float."""
