@@ -103,15 +103,8 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {
-            "axis": self.axis,
-            "words": self.words,
-            "before": self.before,
-            "after": self.after,
-            "change": self.change,
-            "changed_queries": self.changed,
-            "queries": [moved._asdict() for moved in self.moved],
-        }
+        same = {name: getattr(self, name) for name in ("axis", "words", "before", "after", "change")}
+        return {**same, "changed_queries": self.changed, "queries": [moved._asdict() for moved in self.moved]}
 
 
 @dataclass(frozen=True)

@@ -85,11 +85,7 @@ class Gate(Result):
         return {
             "permed_measures": "gate",
             "schema": SCHEMA,
-            "run": self.run,
-            "baseline": self.baseline,
-            "verdict": self.verdict,
-            "exit_code": self.exit_code,
-            "summary": self.summary,
+            **{name: getattr(self, name) for name in ("run", "baseline", "verdict", "exit_code", "summary")},
             "checks": [check.to_dict() for check in self.checks],
             "changed": changed,
             "warnings": list(self.warnings),

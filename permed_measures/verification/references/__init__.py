@@ -73,11 +73,6 @@ class Reference:
                 return version(distribution)
         return ""
 
-    @property
-    def label(self) -> str:
-        """The name with the version."""
-        return f"{self.name} {self.version}".strip()
-
     def unknown_version(self) -> str:
         """Say that the version is not among those that were compared with ours; empty where it is."""
         if not self.distributions or self.absent():
@@ -87,7 +82,8 @@ class Reference:
             return f"{self.name}: its version cannot be found; known are {first} to below {end}"
         if _numbers(first) <= _numbers(self.version) < _numbers(end):
             return ""
-        return f"{self.label} is not among the known versions, {first} to below {end}: it may compute something else"
+        known = f"the known versions, {first} to below {end}"
+        return f"{self.name} {self.version} is not among {known}: it may compute something else"
 
 
 def _numbers(written: str) -> tuple[int, ...]:
