@@ -195,32 +195,76 @@ def test_files_of_whole_numbers_and_of_floats_are_one_table(spark, tmp_path):
 
 def test_duplicates_are_found_by_short_hashes_and_none_where_only_hashes_are_equal(spark, capsys):
     """Of 2,000 documents, 2000 * 1999 / 2 / 65536 = 30 pairs are expected to share 16 bits of their hash."""
+    import narwhals as nw
+
     from permed_measures.tables import inspect_tables
-    from permed_measures.tables.engines import doubtful_rows, packed_lists
+    from permed_measures.tables.hashed_lists import doubtful_rows, packed_lists
     from permed_measures.tables.inputs import as_table
 
     qrels = {"q": {"d1": 1}, "short": {"a": 1}}
     run = {"q": {f"d{place}": float(place) for place in range(2000)}, "short": {"a": 1.0, "b": 2.0}}
     judged, returned = tables(spark, qrels, run)
-    rows = as_table(returned, "run").rows
+    none = nw.lit(None).cast(nw.Int32).alias("faults")
+    rows = as_table(returned, "run").rows.with_columns(none)
+    plan = plan_of(packed_lists(as_table(judged, "qrels").rows.with_columns(none), rows).to_native(), capsys)
+    (exchanged,) = [line for line in plan.splitlines() if "Exchange" in line]
+    assert "hashpartitioning(list" in exchanged  # both tables by the list, once; documents are not among what is sent
+    assert "doc" not in plan[: plan.index("partial_collect_list")].rpartition("Exchange")[2]
+    assert "Join" not in plan
+    packed = packed_lists(as_table(judged, "qrels").rows.with_columns(none), rows)
     returned.createOrReplaceTempView("returned")
     wanted = "SELECT count(*) - count(DISTINCT pmod(xxhash64(doc_id), 65536)) FROM returned WHERE query_id = 'q'"
     (too_many,) = spark.sql(wanted).first()
     assert too_many > 0
-    lists = {row["query"]: row for row in packed_lists(rows, ()).to_native().collect()}
-    assert {query: row["doubtful"] for query, row in lists.items()} == {"q": too_many, "short": 0}
-    assert (len(lists["q"]["hash"]), lists["short"]["hash"]) == (2000, None)
-    assert too_many < doubtful_rows(rows, packed_lists(rows, ()), too_many).to_native().count() <= 2 * too_many
+    lists = {row["returned"]: row for row in packed.to_native().collect()}
+    assert {length: row["returned_doubtful"] for length, row in lists.items()} == {2000: too_many, 2: 0}
+    assert {length: row["judged"] for length, row in lists.items()} == {2000: 1, 2: 1}
+    assert (len(lists[2000]["returned_hash"]), lists[2]["returned_hash"], lists[2000]["judged_hash"]) == (
+        2000,
+        None,
+        None,
+    )
+    assert too_many < doubtful_rows(rows, packed, "returned", too_many).to_native().count() <= 2 * too_many
     facts = inspect_tables(judged, returned)
     assert (facts.run_rows, facts.duplicates, facts.faults) == (2002, 0, ())
     again = values_of(spark, "query_id, doc_id, score", "('q', 'd7', 0.5D), ('q', 'd7', 0.25D), ('short', 'b', 1D)")
     facts = inspect_tables(judged, returned.unionByName(again))
     assert facts.duplicates == 3
     assert "run: 3 duplicates (query 'q', document 'd7'; query 'short', document 'b')" in f"run: {facts.faults[0].text}"
-    plan = plan_of(packed_lists(rows, ()).to_native(), capsys)
-    (exchanged,) = [line for line in plan.splitlines() if "Exchange" in line]
-    assert "hashpartitioning(list" in exchanged  # by the list, once; documents are not among what is exchanged
-    assert "doc" not in plan[: plan.index("partial_collect_list")].rpartition("Exchange")[2]
+
+
+def test_faults_are_counted_in_judged_lists_and_where_a_list_has_no_name(spark):
+    """Rows of other queries are not looked at, as without Spark."""
+    import polars as pl
+
+    from permed_measures.tables import inspect_tables
+
+    qrels = {"query_id": ["q", "q", "p", "m"], "doc_id": ["a", "a", "b", "c"], "relevance": [1.0, 2.0, 1.0, 1.0]}
+    run = {
+        "query_id": ["q", "q", "q", "p", "p", "x", "x", "x", "", None],
+        "doc_id": ["a", "a", "", "b", None, "a", "a", "", "c", "c"],
+        "score": [1.0, float("nan"), 2.0, None, 3.0, float("nan"), 1.0, 1.0, 1.0, 1.0],
+    }
+    expected = inspect_tables(pl.DataFrame(qrels), pl.DataFrame(run))
+    kinds = {"query_id": "string", "doc_id": "string", "relevance": "double", "score": "double"}
+    found = inspect_tables(
+        *[
+            spark.createDataFrame(
+                list(zip(*grid.values(), strict=True)), ", ".join(f"{name} {kinds[name]}" for name in grid)
+            )
+            for grid in (qrels, run)
+        ]
+    )
+    assert found == expected
+    # of q: a twice, one of them NaN, and one without a document; of p: one without, and one without a score
+    assert (found.run_rows, found.duplicates, found.nan_scores, found.missing, found.only_run) == (5, 1, 1, 1, 3)
+    assert {fault[:3] for fault in found.faults} == {
+        ("qrels", "duplicates", 1),
+        ("run", "empty ids", 2),
+        ("run", "missing numbers", 1),
+        ("run", "NaN scores", 1),
+        ("run", "duplicates", 1),
+    }
 
 
 def test_rows_without_a_system_or_a_query_are_two_lists(spark):

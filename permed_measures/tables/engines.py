@@ -1,6 +1,6 @@
 """What one Narwhals expression cannot say to every engine: collations, the top of each list, names with dots."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
 from itertools import count
@@ -12,7 +12,7 @@ import narwhals as nw
 from permed_measures.errors import require
 from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, SYSTEM, list_keys, with_one
 
-HASH, DOUBTFUL, BEST, LIST = "hash", "doubtful", "best", "list"
+HASH, BEST = "hash", "best"
 _AT_ONCE = 10_000
 
 BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
@@ -25,8 +25,6 @@ _BEST_SCORE_BYTES = 128
 """What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
 _MOST_HASHES, _HASH_BYTES = 2**24, 24
 """So many are compared here, and what each takes: the engine's, our copy, and what is sorted out."""
-_MOST_SENT = 2**20
-"""So many hashes go to every worker of Spark."""
 _FLOAT32_MOST = (2 - 2**-23) * 2.0**127
 
 
@@ -267,36 +265,6 @@ def _are_different(numpy: Any, hashes: Any) -> bool:  # noqa: ANN401  (numpy, an
             return False
         hashes = hashes[overwritten]  # two that are equal are both here, if neither was the last at its place
     return True
-
-
-def packed_lists(rows: nw.LazyFrame[Any], flags: Iterable[str]) -> nw.LazyFrame[Any]:
-    """Return one row for each list of a Spark table: its length, its flags, and how many hashes it has once more.
-
-    Documents differ where 16 bits of their hashes do: two bytes a row to exchange, instead of the row. Where they do
-    not, the hashes come along. Lists are grouped by a number, because Spark sorts numbers in half the time of texts.
-    """
-    keys = list_keys(rows)
-    asked = {"*": "count", HASH: "collect_list", **dict.fromkeys(keys, "min"), **dict.fromkeys(flags, "count")}
-    named = [f"`{asked[name]}({name})` AS {name}" for name in (*keys, *flags, HASH)]
-    lists = _hashed(rows, *keys, *flags).groupBy(LIST).agg(asked).selectExpr(LIST, f"`count(1)` AS {ONE}", *named)
-    more = f"size({HASH}) - size(array_distinct({HASH})) AS {DOUBTFUL}"
-    kept_hashes = f"CASE WHEN {DOUBTFUL} > 0 THEN {HASH} END AS {HASH}"
-    return _lazy(lists.selectExpr("*", more).selectExpr(LIST, *keys, ONE, *flags, DOUBTFUL, kept_hashes))
-
-
-def doubtful_rows(rows: nw.LazyFrame[Any], packed: nw.LazyFrame[Any], doubtful: int) -> nw.LazyFrame[Any]:
-    """Return ids of the rows whose hash their list has more than once; ``doubtful`` is how many hashes are too many."""
-    hashes = nw.to_native(packed).filter(f"{DOUBTFUL} > 0").selectExpr(LIST, f"explode({HASH}) AS {HASH}")
-    repeated = hashes.groupBy(LIST, HASH).count().filter("count > 1").drop("count")
-    repeated = repeated.hint("broadcast") if doubtful <= _MOST_SENT else repeated
-    return _lazy(_hashed(rows, *list_keys(rows), DOC).join(repeated, [LIST, HASH], "leftsemi"))
-
-
-def _hashed(rows: nw.LazyFrame[Any], *columns: str) -> Any:  # noqa: ANN401  (Spark's)
-    """Return columns of a Spark table beside the hashes of list and document; two lists of one hash are one."""
-    ids = ", ".join(f"coalesce({key}, '')" for key in list_keys(rows))  # what is null is left out of a hash
-    short = f"CAST(pmod(xxhash64({DOC}), {2**16}L) - {2**15}L AS SMALLINT) AS {HASH}"
-    return nw.to_native(rows).selectExpr(*columns, f"xxhash64({ids}) AS {LIST}", short)
 
 
 @contextmanager

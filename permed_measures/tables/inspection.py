@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -14,17 +16,8 @@ from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Queries
 from permed_measures.numbers import canonical
 from permed_measures.tables.counts import full_join, one_row, sums_by_system, systems_of
-from permed_measures.tables.engines import (
-    DOUBTFUL,
-    HASH,
-    all_differ,
-    best_lists,
-    doubtful_rows,
-    fetch,
-    kept,
-    packed_lists,
-    with_hashes,
-)
+from permed_measures.tables.engines import HASH, all_differ, best_lists, fetch, kept, with_hashes
+from permed_measures.tables.hashed_lists import DOUBTFUL, FAULTS, JUDGED, RETURNED, doubtful_rows, packed_lists
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, is_nan_score
 from permed_measures.tables.ranking_table import (
     DOC,
@@ -34,9 +27,11 @@ from permed_measures.tables.ranking_table import (
     SYSTEM,
     list_keys,
     queries_of,
+    with_one,
 )
 
 _NAMED = 3
+_SUMS = ("looked_at", "rows", "nameless", JUDGED, "missing", "only_run")
 _ADVICE = {
     "empty ids": "every row needs a query and a document",
     "missing numbers": "every row needs a number",
@@ -142,9 +137,8 @@ def inspected(  # noqa: PLR0913  (all but two with defaults)
     """
     how: dict[str, Any] = {"whole_run": whole_run, "ranked": ranked}
     if run.rows.implementation.is_spark_like():
-        packed = [packed_lists(*_flagged(table.unknown_rows, table)) for table in (qrels, run)]
-        with kept(packed[0]) as judged, kept(packed[1]) as returned:
-            yield _inspect(qrels, run, depth, **how, judged=judged, lists=returned), None
+        with kept(packed_lists(_with_faults(qrels), _with_faults(run))) as packed:
+            yield _inspect(qrels, run, depth, **how, packed=packed), None
         return
     lists = best_lists(run.rows, depth) if best else None
     if lists is None:
@@ -161,48 +155,49 @@ def _inspect(  # noqa: PLR0913  (as above)
     *,
     whole_run: bool,
     ranked: nw.LazyFrame[Any] | None,
-    judged: nw.LazyFrame[Any] | None = None,
     lists: nw.LazyFrame[Any] | None = None,
+    packed: nw.LazyFrame[Any] | None = None,
 ) -> TableFacts:
-    judged_queries = queries_of(qrels.rows) if judged is None else judged.select(QUERY)
-    seen = ~nw.col("returned" if whole_run else "judged").is_null()
-    keys = list_keys(run.rows)
+    judged_queries, keys = queries_of(qrels.rows), list_keys(run.rows)
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
     if len(keys) > 1:
         nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
-    packed = None if judged is None else lists
-    if ranked is None and lists is not None:
-        lists = lists.select(*keys, returned=nw.col(ONE))
+    found = None if packed is None else _sums_of_packed(packed, depth, whole_run=whole_run)
+    if found is not None and ranked is None and len(keys) == 1 and not found[FAULTS]:
+        systems: dict[str | None, dict[str, int]] = {None: {name: found[name] for name in _SUMS}}
     else:
-        lists = (run.rows if ranked is None else ranked).group_by(*keys).agg(returned=nw.len())
-    lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col("returned")).otherwise(0))
-    asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
-    systems = sums_by_system(
-        full_join(asked.with_columns(judged=nw.lit(1)), lists, keys).with_columns(
-            looked_at=nw.when(seen).then(_at_most(nw.col("returned"), depth)),
-            rows=nw.when(~nw.col("judged").is_null()).then(nw.col("returned")),
-            missing=nw.when(nw.col("returned").is_null()).then(1).otherwise(0),
-            only_run=nw.when(nw.col("judged").is_null()).then(1).otherwise(0),
-        ),
-        ("looked_at", "rows", "nameless", "judged", "missing", "only_run"),
-    )
-    both = {name: sum(counts[name] for counts in systems.values()) for name in next(iter(systems.values()))}
+        if packed is not None and len(keys) > 1:
+            judged_queries = packed.filter(nw.col(JUDGED) > 0).select(QUERY)
+            lists = packed.filter(nw.col(RETURNED) > 0).select(*keys, nw.col(RETURNED).alias(ONE))
+        if ranked is None and lists is not None:
+            lists = lists.select(*keys, nw.col(ONE).alias(RETURNED))
+        else:
+            lists = (run.rows if ranked is None else ranked).group_by(*keys).agg(nw.len().alias(RETURNED))
+        lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col(RETURNED)).otherwise(0))
+        asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
+        both_tables = full_join(asked.with_columns(nw.lit(1).alias(JUDGED)), lists, keys)
+        systems = sums_by_system(both_tables.with_columns(**_compared(depth, whole_run=whole_run)), _SUMS)
+    both = {name: sum(counts[name] for counts in systems.values()) for name in _SUMS}
     judged_run = run.unknown_rows
     if both["only_run"]:
         judged_run = judged_run.join(judged_queries, on=QUERY, how="semi")
-        packed = None if packed is None else packed.join(judged_queries, on=QUERY, how="semi")
-    in_qrels = _counts(qrels.unknown_rows, qrels, judged)
-    if ranked is None and all_differ(run.unknown_rows):
-        in_run = {"rows": both["rows"], "duplicates": 0, **dict.fromkeys(_conditions(run), 0)}
+    if packed is not None and found is not None:
+        in_qrels = _counts_of_packed(qrels.unknown_rows, qrels, packed, found, number=found["qrels_rows"])
+        number = both["rows"] if ranked is None else None
+        in_run = _counts_of_packed(judged_run, run, packed, found, number=number)
     else:
-        in_run = _counts(judged_run if packed is None else run.unknown_rows, run, packed)
+        in_qrels = _counts(qrels.unknown_rows, qrels)
+        if ranked is None and all_differ(run.unknown_rows):
+            in_run = {"rows": both["rows"], "duplicates": 0, **dict.fromkeys(_conditions(run), 0)}
+        else:
+            in_run = _counts(judged_run, run)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
         faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
     return TableFacts(
         qrels_rows=in_qrels["rows"],
         run_rows=in_run["rows"],
-        judged_queries=both["judged"],
+        judged_queries=both[JUDGED],
         only_run=both["only_run"],
         missing=both["missing"],
         duplicates=in_run["duplicates"],
@@ -211,6 +206,30 @@ def _inspect(  # noqa: PLR0913  (as above)
         faults=tuple(faults),
         by_system=systems,
     )
+
+
+def _compared(depth: int | None, *, whole_run: bool) -> dict[str, nw.Expr]:
+    """Say what a list means, of which it is known whether it is judged, and how many rows were returned."""
+    judged, returned = nw.col(JUDGED), nw.col(RETURNED)
+    return {
+        "looked_at": nw.when(~(returned if whole_run else judged).is_null()).then(_at_most(returned, depth)),
+        "rows": nw.when(~judged.is_null()).then(returned),
+        "missing": nw.when(returned.is_null()).then(1).otherwise(0),
+        "only_run": nw.when(judged.is_null()).then(1).otherwise(0),
+    }
+
+
+def _sums_of_packed(packed: nw.LazyFrame[Any], depth: int | None, *, whole_run: bool) -> dict[str, int]:
+    judged, returned = nw.col(JUDGED), nw.col(RETURNED)
+    known = packed.with_columns(
+        nw.when(judged > 0).then(1).alias(JUDGED),
+        nw.when(returned > 0).then(returned).alias(RETURNED),
+        qrels_rows=judged,
+        nameless=nw.lit(0),  # one would be a fault
+    )
+    doubtful = [f"{name}_{DOUBTFUL}" for name in (JUDGED, RETURNED)]
+    known = known.with_columns(**_compared(depth, whole_run=whole_run))
+    return one_row(known.select(nw.col(*_SUMS, "qrels_rows", FAULTS, *doubtful).sum()))
 
 
 def _at_most(length: nw.Expr, depth: int | None) -> nw.Expr:
@@ -232,18 +251,9 @@ def _conditions(table: InputTable) -> dict[str, nw.Expr]:
     return {"empty ids": empty, "missing numbers": value.is_null(), **nan}
 
 
-def _counts(rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any] | None = None) -> dict[str, int]:
+def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
     """Count rows, faults, and rows that repeat a pair of query and document."""
     flagged, flags = _flagged(rows, table)
-    if packed is not None:
-        counts = one_row(packed.select(nw.col(ONE, DOUBTFUL, *flags).sum()))
-        repeated = 0
-        if counts[DOUBTFUL]:  # two documents may have one hash: look at them as they are
-            pairs = (
-                doubtful_rows(rows, packed, counts[DOUBTFUL]).group_by(*list_keys(rows), DOC).agg(nw.len().alias(ONE))
-            )
-            repeated = one_row(pairs.select((nw.col(ONE) - 1).sum().alias(ONE)))[ONE]
-        return {"rows": counts[ONE], "duplicates": repeated, **{name: counts[flag] for flag, name in flags.items()}}
     faulty = [nw.col(name).count() for name in flags]
     hashed = with_hashes(flagged)
     counts = {}
@@ -254,6 +264,28 @@ def _counts(rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any
         counts = one_row(pairs.select(nw.col(ONE, *flags).sum(), docs=nw.col(ONE).count()))
     found = {name: counts[flag] for flag, name in flags.items()}
     return {"rows": counts[ONE], "duplicates": counts[ONE] - counts["docs"], **found}
+
+
+def _counts_of_packed(
+    rows: nw.LazyFrame[Any], table: InputTable, packed: nw.LazyFrame[Any], found: dict[str, int], *, number: int | None
+) -> dict[str, int]:
+    """Count the same in Spark; ``number`` is how many rows there are, where that is known."""
+    which = JUDGED if table.what == "qrels" else RETURNED
+    counts = dict.fromkeys(_conditions(table), 0)
+    if found[FAULTS] or number is None:
+        flagged, flags = _flagged(with_one(rows), table)
+        sums = one_row(flagged.select(nw.col(ONE, *flags).count()))
+        number, counts = sums[ONE], {name: sums[flag] for flag, name in flags.items()}
+    doubtful, repeated = found[f"{which}_{DOUBTFUL}"], 0
+    if doubtful:  # two documents may have one hash: look at them as they are
+        pairs = doubtful_rows(rows, packed, which, doubtful).group_by(*list_keys(rows), DOC).agg(nw.len().alias(ONE))
+        repeated = one_row(pairs.select((nw.col(ONE) - 1).sum().alias(ONE)))[ONE]
+    return {"rows": number, "duplicates": repeated, **counts}
+
+
+def _with_faults(table: InputTable) -> nw.LazyFrame[Any]:
+    faulty = reduce(or_, _conditions(table).values())
+    return table.unknown_rows.with_columns(nw.when(faulty).then(1).alias(FAULTS))
 
 
 def _flagged(rows: nw.LazyFrame[Any], table: InputTable) -> tuple[nw.LazyFrame[Any], dict[str, str]]:
