@@ -5,8 +5,9 @@ Two profiles may both show "MAP@10" and mean different measures: a report prints
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from sys import float_info
@@ -88,110 +89,6 @@ def toml_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", r"\u007f")  # JSON allows DEL, TOML does not
 
 
-FAILURE_SHARE = Target("failure_share", 0.01, 0.001, lower_is_better=True)
-"""The standard target of whatever answers calls: percentiles say nothing of the calls that failed."""
-
-
-def _entries(shown: str, queries: QuerySet = "qrels") -> tuple[Entry, ...]:
-    """Return entries written as name=measure, separated by spaces."""
-    pairs = (pair.split("=", 1) for pair in shown.split())
-    return tuple(Entry(parse(measure), name, queries) for name, measure in pairs)
-
-
-def _reranking(name: str, description: str, latency: Target) -> Profile:
-    targets = (
-        Target("NDCG@10", 0.85, 0.90),
-        Target("MRR", 0.80, 0.90),
-        Target("Recall@5", 0.75, 0.85),
-        Target("Precision@5", 0.80, 0.90),
-        latency,
-        Target("usd_per_million_tokens", 0.05, 0.03, lower_is_better=True),
-        FAILURE_SHARE,
-    )
-    return Profile(
-        name, description, _entries("NDCG@10=nDCG@10 MRR=RR MAP=ListAP Recall@5=R@5 Precision@5=P@5"), targets=targets
-    )
-
-
-_OURS: Mapping[str, Callable[[str], Profile]] = {
-    "permed": lambda name: Profile(
-        name,
-        "PerMed's unified standard: grades 0/1/2 (MedCorpus)",
-        _entries("NDCG@10=nDCG(dcg='exp-log2')@10 MAP@10=GWAP@10 P@1=P@1"),
-    ),
-    "permed-binary": lambda name: Profile(
-        name,
-        "PerMed's public scripts: binary grades (LitSearch)",
-        _entries("MAP@10=ListAP@10 NDCG@10=ListNDCG@10 P@1=P@1 Recall@10=R@10 MRR=RR"),
-    ),
-    "binary": lambda name: Profile(
-        name,
-        "binary grades: average precision, nDCG and recall over all relevant documents",
-        _entries("MAP@10=AP@10 NDCG@10=nDCG@10 P@1=P@1 Recall@10=R@10 MRR=RR"),
-    ),
-    "llm-judged": lambda name: Profile(
-        name,
-        "relevance judged by a language model on a scale of 0 to 10; coverage over the queries of the run",
-        _entries(
-            "precision@5=P@5 precision@10=P@10 recall@5=R@5 recall@10=R@10 ndcg@5=nDCG(dcg='exp-log2')@5 "
-            "ndcg@10=nDCG(dcg='exp-log2')@10 average_precision=AP reciprocal_rank=RR"
-        )
-        + _entries("coverage@5=Coverage@5 coverage@10=Coverage@10", "run"),
-        top_grade=10,
-    ),
-    "hybrid": lambda name: Profile(
-        name,
-        "hybrid retrieval for hallucination mitigation (HaluBench): order within the top 3",
-        _entries("MAP@3=ListAP@3 NDCG@3=ListNDCG@3"),
-    ),
-    "ltr": lambda name: Profile(
-        name,
-        "learning to rank for tool and multi-agent recommendation",
-        _entries("top1_accuracy=Success@1 top3_accuracy=Success@3 mrr=RR"),
-    ),
-    "rerank": lambda name: _reranking(
-        name,
-        "the reranking evaluation system, with its production targets",
-        Target("p95_ms", 500, 300, lower_is_better=True),
-    ),
-    "rerank-batch": lambda name: _reranking(
-        name,
-        "the reranking evaluation system for batch work: P95 below 2 s",
-        Target("p95_ms", 2000, 2000, lower_is_better=True),
-    ),
-    "first-stage": lambda name: Profile(
-        name,
-        "the stage before reranking: what it does not find, no reranker can",
-        _entries("Recall@50=R@50"),
-        targets=(Target("Recall@50", 0.85, 0.85),),
-    ),
-}
-
-
-class _Profiles(Mapping[str, Profile]):
-    """Ours by name, each made when somebody asks for it: to read the measures of all takes as long as a small run."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Profile] = {}
-
-    def __getitem__(self, name: str) -> Profile:
-        if name not in self._made:
-            self._made[name] = _OURS[name](name)
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_OURS)
-
-    def __len__(self) -> int:
-        return len(_OURS)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-
-PROFILES: Mapping[str, Profile] = _Profiles()
-
-
 def load_profile(profile: str | Path | Profile) -> Profile:
     """Return a profile by name, or from a TOML file.
 
@@ -258,20 +155,17 @@ def _from_table(table: Mapping[str, Any], stem: str) -> Profile:
             raise ParamError(f'a [[measures]] table needs measure = "…"; found {dict(row)!r}')
         measure = parse(row["measure"])
         entries.append(Entry(measure, str(row.get("name", written(measure))), _query_set(row.get("queries", queries))))
+    top = table.get("top_grade")
+    if top is not None and type(top) not in (int, float):
+        raise ParamError(f"top_grade={top!r} is not allowed; give a number, the top of the scale of grades")
     return Profile(
         str(table.get("name", stem)),
         str(table.get("description", "")),
         tuple(entries),
         min_relevance=table.get("min_relevance"),
-        top_grade=_number(table.get("top_grade")),
+        top_grade=top,
         targets=tuple(map(_target, _rows(table.get("targets", []), 'a target is a [[targets]] table with name = "…"'))),
     )
-
-
-def _number(value: Any) -> float | None:  # noqa: ANN401  (checked here)
-    if value is not None and type(value) not in (int, float):
-        raise ParamError(f"top_grade={value!r} is not allowed; give a number, the top of the scale of grades")
-    return cast("float | None", value)
 
 
 def _rows(rows: Any, msg: str) -> list[Mapping[str, Any]]:  # noqa: ANN401  (checked here)
@@ -302,3 +196,33 @@ def known_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> Non
 def _query_set(value: Any) -> QuerySet:  # noqa: ANN401  (checked here)
     check_choice("queries", value, QUERY_SETS)
     return cast("QuerySet", value)
+
+
+class _Profiles(Mapping[str, Profile]):
+    """Ours by name, each made when somebody asks for it: to read the measures of all takes as long as a small run."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Profile] = {}
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[str, Any]]:
+        """Each is written as a file of one's own is."""
+        tables = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+        return {table["name"]: table for table in tables}
+
+    def __getitem__(self, name: str) -> Profile:
+        if name not in self._made:
+            self._made[name] = _from_table(self._tables[name], name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+PROFILES: Mapping[str, Profile] = _Profiles()

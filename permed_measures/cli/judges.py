@@ -11,7 +11,7 @@ from permed_measures.errors import ParamError
 from permed_measures.evaluate.groups import read_pairs
 from permed_measures.files import read_qrels
 from permed_measures.files.output import write_or_print, write_whole
-from permed_measures.judges.sampling import sample_queries
+from permed_measures.judges import sample_queries
 
 
 def _maps(given: Sequence[str], names: Sequence[str]) -> dict[str, str] | str | None:

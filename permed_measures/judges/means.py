@@ -1,6 +1,7 @@
 """Means from a judge's grades, corrected by a random sample of queries that people judged too (prediction-powered)."""
 
 import math
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,11 +18,12 @@ from permed_measures.inference import DIFFERENCE, Estimate, Span, Units, differe
 from permed_measures.inference.student import t_quantile, t_tail
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
 from permed_measures.judges.pairs import Agreement, agreement
-from permed_measures.judges.plots import interval_plot
 from permed_measures.judges.scales import Scale, to_scale_of
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
-from permed_measures.render.document import Cell, Document, Lines, Section, Table, Value
+from permed_measures.render import plots
+from permed_measures.render.document import Cell, Document, Figure, Lines, Section, Table, Value
+from permed_measures.render.plots import Dot
 from permed_measures.render.result import Result
 from permed_measures.render.words import in_words, number
 from permed_measures.render.words import queries as counted
@@ -149,8 +151,13 @@ class Corrected(Result):
     def page(self) -> Document:
         """Return the document with a plot of the intervals before the agreement."""
         document = self.document()
-        rows = [(self.labels[m], (mean.judge, mean.people, mean.corrected)) for m, mean in self.means.items()]
-        plot = Section("", [interval_plot(rows)], on="page")
+        dots = [
+            Dot(f"{self.labels[m]}, {who}", e.value, None if e.low is None or e.high is None else (e.low, e.high))
+            for m, mean in self.means.items()
+            for who, e in (("judge alone", mean.judge), ("people alone", mean.people), ("corrected", mean.corrected))
+        ]
+        drawn = plots.dots(dots, "the three estimates of each mean with their intervals", cycle=3)
+        plot = Section("", [Figure(drawn)], on="page")
         first, *rest = document.sections
         page = self.agreement.page()
         return Document(document.title, "", [first, plot, rest[0], *page.sections], style=page.style)
@@ -191,7 +198,9 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     by_people = as_qrels(human)
     judged = to_scale_of(by_people, as_qrels(llm), mapping, judge_name)
     asked: dict[str, Any] = {"profile": profile, "min_relevance": min_relevance, "queries": queries, "order": order}
-    shared = _shared(judged, by_people)
+    shared = {query: grades for query, grades in by_people.items() if query in judged}
+    if not shared:
+        raise InputError("no query was judged by both: are the query ids of people and judge written alike?")
     values = [
         (evaluate(judged, which, measures, **asked), evaluate(shared, which, measures, **asked))
         for which in (run, baseline)
@@ -214,13 +223,6 @@ def corrected(  # noqa: PLR0913  (two judges, a run, and what counts; the rest b
     return Corrected(means, first.labels, notes, found, alpha, said, baseline is not None)
 
 
-def _shared(judged: Qrels, by_people: Qrels) -> Qrels:
-    shared = {query: grades for query, grades in by_people.items() if query in judged}
-    if not shared:
-        raise InputError("no query was judged by both: are the query ids of people and judge written alike?")
-    return shared
-
-
 def _column(evaluations: Sequence[Evaluation], measure: Measure, judged: Qrels) -> dict[str, float]:
     """Return the values of each judged query, or the differences run - baseline where there are two.
 
@@ -233,30 +235,17 @@ def _column(evaluations: Sequence[Evaluation], measure: Measure, judged: Qrels) 
     return {query: value - second[query] for query, value in first.items() if query in second}
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """People's values in their units, and what the values may be."""
-
-    people: Units
-    cluster_of: Callable[[str], str] | None
-    span: Span
-    unit: float
-    """The width of the measure's range."""
-
-
 def estimates(
     from_judge: Mapping[str, float], from_people: Mapping[str, float], span: Span, cluster: Groups | None, alpha: float
 ) -> CorrectedMean:
     """Return the three estimates of one measure from values per query: the judge's of all, people's of some."""
     pairs = {query: (value, from_judge[query]) for query, value in from_people.items() if query in from_judge}
     cluster_of = None if cluster is None else clusters(from_judge, cluster)
-    is_difference = span is DIFFERENCE
-    interval = difference_estimate if is_difference else mean_estimate
+    interval = difference_estimate if span is DIFFERENCE else mean_estimate
     by_judge = units(from_judge, cluster_of)
     by_people = units({query: value for query, (value, _) in pairs.items()}, cluster_of)
     judge, people = (_bounds(interval(sample, span), sample, alpha) for sample in (by_judge, by_people))
     correlation = _correlation(list(pairs.values()))
-    unit = (span.high - span.low) / (2 if is_difference else 1)
     found = people
     if len(by_people) < FEWEST:
         why = f"fewer than {FEWEST} {'queries' if cluster is None else 'clusters'} judged by people"
@@ -265,7 +254,7 @@ def estimates(
     elif correlation is None or _is_noise(correlation, len(by_people)):
         why = "the judge's values follow people's no better than noise"
     else:
-        found = _prediction_powered(pairs, from_judge, _Sample(by_people, cluster_of, span, unit), alpha)
+        found = _prediction_powered(pairs, from_judge, cluster_of, span, alpha)
         why = "the correction is no narrower" if found.width >= people.width else ""
     quote: Source = "people" if why else "corrected"
     final = people if why else found
@@ -302,25 +291,30 @@ def _is_noise(correlation: float, num: int) -> bool:
 
 
 def _prediction_powered(
-    pairs: Mapping[str, tuple[float, float]], from_judge: Mapping[str, float], sample: _Sample, alpha: float
+    pairs: Mapping[str, tuple[float, float]],
+    from_judge: Mapping[str, float],
+    cluster_of: Callable[[str], str] | None,
+    span: Span,
+    alpha: float,
 ) -> Bounds:
     """Return the corrected mean; with clusters the squares are those of their sums, at their mean size."""
     human, judge = zip(*pairs.values(), strict=True)
     spread = _moment(judge, judge)
     weight = _moment(human, judge) / spread if spread else 0.0
     rest = {query: value - weight * said for query, (value, said) in pairs.items()}
-    num, everything, num_units = len(rest), len(from_judge), len(sample.people)
+    people = units(dict(zip(pairs, human, strict=True)), cluster_of)
+    num, everything, num_units = len(rest), len(from_judge), len(people)
     value = weight * math.fsum(from_judge.values()) / everything + math.fsum(rest.values()) / num
-    size, unit = num / num_units, sample.unit
-    is_whole = sample.people.whole and all(float(said).is_integer() for said in judge)
+    size, unit = num / num_units, (span.high - span.low) / (2 if span is DIFFERENCE else 1)
+    is_whole = people.whole and all(float(said).is_integer() for said in judge)
     pseudo = (unit if is_whole else unit / 2) * size
-    of_rest = _squares(units(rest, sample.cluster_of)) + 2 * pseudo**2
-    of_people = _squares(sample.people) + (unit * size) ** 2 / 2
+    of_rest = _squares(units(rest, cluster_of)) + 2 * pseudo**2
+    of_people = _squares(people) + (unit * size) ** 2 / 2
     variance = (1 - num / everything) * of_rest / (size**2 * num_units * (num_units + 2))
     variance += of_people / (size * (num_units + 1) * everything)
-    freedom = num_units if sample.people.sizes is None else num**2 / math.fsum(n * n for n in sample.people.sizes)
+    freedom = num_units if people.sizes is None else num**2 / math.fsum(n * n for n in people.sizes)
     reach = t_quantile(1 - alpha / 2, freedom) * math.sqrt(variance)
-    low, high, span = value - reach, value + reach, sample.span
+    low, high = value - reach, value + reach
     return Bounds(value, max(low, span.low), min(high, span.high)) if span.closed else Bounds(value, low, high)
 
 
@@ -354,3 +348,24 @@ def _kinds(means: Mapping[Measure, CorrectedMean], labels: Mapping[Measure, str]
     if not few:
         return []
     return [f"{', '.join(few)}: a 0/1 measure gains little from the correction below {_FEWEST_WHOLE} queries of people"]
+
+
+def sample_queries(query_ids: Iterable[str], num: int, *, seed: int = 0, cluster: Groups | None = None) -> list[str]:
+    """Draw queries at random, in the order they were drawn; with ``cluster`` whole clusters, ``num`` of them.
+
+    The draw depends on the ids and the seed, not on the order in which the ids come.
+
+    >>> sorted(sample_queries({"b", "a", "c"}, 3))
+    ['a', 'b', 'c']
+    """
+    known = sorted(set(query_ids))
+    of = {query: query for query in known} if cluster is None else clusters(known, cluster).of
+    members: dict[str, list[str]] = {}
+    for query in known:
+        members.setdefault(of[query], []).append(query)
+    what = "queries" if cluster is None else "clusters"
+    if not 0 < num <= len(members):
+        msg = f"a sample of {num} {what} cannot be drawn from {len(members):,}; give a number from 1 to {len(members)}"
+        raise ParamError(msg)
+    names = random.Random(seed).sample(list(members), num)  # noqa: S311  (a sample, no secret)
+    return [query for name in names for query in members[name]]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ir_measures import Measure
@@ -11,11 +12,11 @@ from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate.clusters import clusters
 from permed_measures.evaluate.groups import Groups, group_label, grouped
 from permed_measures.inputs import Qrels, QrelsLike, RunLike, as_qrels
-from permed_measures.judges.plots import STYLE, heat_map
 from permed_measures.judges.scales import Scale, range_of, ranges, to_scale_of
 from permed_measures.judges.systems import SystemOrders, system_orders
-from permed_measures.render.document import Block, Cell, Document, Lines, Section, Table, Value
+from permed_measures.render.document import Block, Cell, Document, Figure, Lines, Section, Table, Value
 from permed_measures.render.result import Result
+from permed_measures.render.svg import picture, row_name
 from permed_measures.render.words import number, queries
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 DRAWS = 2000
 """How often queries are drawn for the interval of a coefficient."""
+_STYLE = """
+svg .heat { fill: var(--accent); }
+svg text.cell { text-anchor: middle; font-size: 12px; }
+svg text.axis { text-anchor: middle; fill: var(--soft); font-size: 12px; }
+"""
+_CELL, _LEFT, _TOP = 64, 120, 40  # of the heat map
 
 
 class GradedTwice(NamedTuple):
@@ -132,11 +139,11 @@ class Agreement(Result):
         """Return the document with a heat map of each confusion."""
         document = self.document()
         maps = [
-            Section(f"People and {name}", [heat_map(pair.confusion, name)], on="page")
+            Section(f"People and {name}", [_heat_map(pair.confusion, name)], on="page")
             for name, pair in self.pairs.items()
         ]
         first, *rest = document.sections
-        return Document(document.title, "", [first, *maps, *rest], style=STYLE)
+        return Document(document.title, "", [first, *maps, *rest], style=_STYLE)
 
     def _more(self, name: str, pair: Pairwise) -> list[Block]:
         blocks: list[Block] = []
@@ -171,6 +178,33 @@ def _confusion(name: str, pair: Pairwise) -> Table:
         f"by people only, {pair.only_judge:,} by {name} only"
     )
     return Table([f"people \\ {name}", *edges], rows, left=1, below=[counted])
+
+
+def _heat_map(confusion: Mapping[tuple[float, float], int], judge: str) -> Figure:
+    """Draw how the judge graded what people gave one grade: each row is shaded by its shares."""
+    columns = ranges([given for _, given in confusion])
+    rows = ranges([given for given, _ in confusion])
+    counts = dict.fromkeys(((row, column) for row in rows for column in columns), 0)
+    for (people, given), documents in confusion.items():
+        counts[range_of(people, rows), range_of(given, columns)] += documents
+    width, height = _LEFT + _CELL * len(columns) + 10, _TOP + 34 * len(rows) + 10
+    parts = [f'<text class="axis" x="{_LEFT + _CELL * len(columns) / 2:g}" y="14">{escape(judge)}</text>']
+    for place, column in enumerate(columns):
+        parts.append(f'<text class="axis" x="{_LEFT + _CELL * (place + 0.5):g}" y="{_TOP - 8}">{escape(column)}</text>')
+    for line, row in enumerate(rows):
+        y = _TOP + 34 * line
+        parts.append(row_name(f"people {row}", _LEFT - 10, y + 17, 24))
+        total = sum(counts[row, column] for column in columns) or 1
+        for place, column in enumerate(columns):
+            number = counts[row, column]
+            x = _LEFT + _CELL * place
+            said = escape(f"people {row}, {judge} {column}: {number:,} documents, {number / total:.0%} of the row")
+            parts.append(
+                f'<rect class="heat" x="{x}" y="{y}" width="{_CELL - 2}" height="32" '
+                f'fill-opacity="{0.04 + 0.6 * number / total:.3f}"><title>{said}</title></rect>'
+                f'<text class="cell" x="{x + _CELL / 2 - 1:g}" y="{y + 21}">{number:,}</text>'
+            )
+    return Figure(picture(width, height, parts, f"grades of people against {judge}"))
 
 
 def agreement(  # noqa: PLR0913  (people, judges, and what to look at; the rest by name)

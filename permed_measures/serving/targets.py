@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from permed_measures.errors import ParamError
-from permed_measures.profiles import FAILURE_SHARE, Profile, Target, load_profile
+from permed_measures.profiles import PROFILES, Profile, Target, load_profile
 from permed_measures.serving.latency import AT_LEAST
 
 EXCELLENT, MET, MISSED, NOT_MEASURED, UNDECIDED = "excellent", "met", "missed", "not measured", "undecided"
@@ -106,8 +106,10 @@ class Targets:
     def of_profile(cls, profile: str | Path | Profile) -> "Targets":
         """Take a profile's targets; where it has some, that of the failure share is among them."""
         given = load_profile(profile).targets
-        has_it = not given or any(target.name == FAILURE_SHARE.name for target in given)
-        return cls(given if has_it else (*given, FAILURE_SHARE))
+        # percentiles say nothing of the calls that failed
+        standard = next(target for target in PROFILES["rerank"].targets if target.name == "failure_share")
+        has_it = not given or any(target.name == standard.name for target in given)
+        return cls(given if has_it else (*given, standard))
 
     def __iter__(self) -> Iterator[Target]:
         return iter(self.targets)
