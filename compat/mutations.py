@@ -99,7 +99,7 @@ MUTATIONS = (
     Mutation(
         "columns: ranks from 0", "measures/arrays.py", "1 + keys.searchsorted(wanted)", "keys.searchsorted(wanted)"
     ),
-    Mutation("columns: ties ignored", "measures/arrays.py", "ranks[first : first + len(places)] = places", "pass"),
+    Mutation("columns: ties ignored", "measures/arrays.py", "ranks[row] = place_of.get(doc_id, ranks[row])", "pass"),
     Mutation(
         "lists: ranks from 0",
         "ranking.py",
