@@ -122,7 +122,8 @@ def lists(source: Source) -> Iterator[tuple[str, dict[str, float]]]:
     try:
         yield from Groups(source).lists(rows())
     except InputError:
-        check(source, "run")  # says where a document was before, and what is wrong in itself comes first
+        if source.dropped:  # a document occurs twice: say where it was before; what is wrong in itself comes first
+            check(source, "run")
         raise
 
 
