@@ -137,9 +137,10 @@ def small(folder: Path, rounds: int, plain: str, _: str | None) -> None:
     best = measure("3,440 x 10 documents, process start included", commands, 3 * rounds)
     if best["ir_measures' form"].printed != best["ir_measures"].printed:
         sys.exit("the form of the ir_measures command prints something else")
-    for name in commands:
-        if name != "ir_measures":
-            wanted(f"ir_measures takes, by {name}", best["ir_measures"].seconds / best[name].seconds, 1.5)
+    theirs = best.pop("ir_measures")
+    for name, ours in best.items():
+        wanted(f"ir_measures takes, by {name}, by the clock", theirs.seconds / ours.seconds, 1.5)
+        wanted(f"ir_measures takes, by {name}, by processor time", theirs.busy / ours.busy, 1.5)
 
 
 def large(folder: Path, rounds: int, plain: str, trec_eval: str | None) -> None:

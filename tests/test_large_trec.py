@@ -15,6 +15,7 @@ from permed_measures.files import blocks as large_trec
 from permed_measures.files import formatted, read_run
 from permed_measures.files.blocks import Doubt, Irregular, tops
 from permed_measures.files.large import cut_run, rankings
+from permed_measures.files.source import Source, on_disk
 from permed_measures.ranking import ORDERS, compiled, order, rank
 
 
@@ -311,3 +312,29 @@ def test_what_a_comment_holds_matters_to_nobody(tmp_path, depth):
     for read in (read_run, lambda of: rankings(of, {}, depth, large=0)):
         with pytest.raises(InputError, match=":5: not UTF-8: byte 0xff"):
             read(path)
+
+
+def test_a_packed_file_is_on_disk_as_far_as_it_was_asked_for(tmp_path):
+    text = "".join(f"q{n // 100} Q0 d{n} 1 {-n} x\n" for n in range(200_000))
+    (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode(), 1))
+    with on_disk(Source(tmp_path / "run.gz"), tmp_path) as unpacked:
+        there = unpacked.upto(1_000_000)
+        assert 1_000_000 <= there == (tmp_path / "unpacked").stat().st_size < len(text)
+        assert unpacked.upto(10) == there
+        with unpacked.open() as file:
+            assert file.read() == text.encode()
+        assert unpacked.upto(sys.maxsize) == len(text)
+    (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode(), 1)[:-9])
+    with on_disk(Source(tmp_path / "run.gz"), tmp_path) as unpacked:
+        for _ in range(2):  # what is there after the first time is not the file
+            with pytest.raises(InputError, match="a broken gzip file"), unpacked.open():
+                pass
+
+
+def test_the_tops_of_a_packed_file_are_those_of_the_file(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(large_trec, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(large_trec, "_LOOKED_AT", 1 << 15)  # eight blocks; the file has many more
+    path = file(f"q{n // 50} Q0 d{n * 7919 % 20_000} 1 {n % 50}.5 t" for n in range(20_000))
+    (tmp_path / "run.gz").write_bytes(gzip.compress(path.read_bytes()))
+    with on_disk(Source(tmp_path / "run.gz"), tmp_path) as unpacked:
+        assert list(tops(unpacked, 3)) == list(tops(path, 3))

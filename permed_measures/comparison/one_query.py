@@ -1,7 +1,7 @@
 """One query whole: the first documents of every run, and which of them gave a measure its value."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,7 +69,7 @@ class OneQuery(Result):
             before = "new" if part.before is None else "" if part.before == part.rank else str(part.before)
             text = cut((self.documents or {}).get(part.doc_id, ""), _TEXT)
             row = {"rank": str(part.rank), "document": part.doc_id, "grade": grade, "before": before, "text": text}
-            gains = {m: replace(cell, sign=True, shown=" " * _is_nothing(cell)) for m, cell in self._cells(part.gains)}
+            gains = {m: cell._replace(sign=True, shown=" " * _is_nothing(cell)) for m, cell in self._cells(part.gains)}
             rows.append({**row, **gains})
         if not all(_is_nothing(cell) for _, cell in self._cells(run.start)):
             rows.insert(0, {"document": "without judged documents", **dict(self._cells(run.start))})
@@ -96,8 +96,8 @@ class OneQuery(Result):
             return super().render(form, layout=layout, **asked)
         document = self.document()
         first, *rest = document.tables
-        first = replace(first, below=[f"{document.title}: {self.text}", *first.below])
-        return written(replace(document, sections=[Section("", [first, *rest])]), form, layout=layout)
+        first = first._replace(below=[f"{document.title}: {self.text}", *first.below])
+        return written(document._replace(sections=[Section("", [first, *rest])]), form, layout=layout)
 
     def as_table(self) -> Table:
         """Return one row per run and document."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -187,11 +187,11 @@ class Evaluation(Result):
 
     def page(self) -> Document:
         """Return the page: intervals and plots too."""
-        return replace(self._report().page(), title="Evaluation")
+        return self._report().page()._replace(title="Evaluation")
 
     def notebook(self) -> Document:
         """Return the page without a title, and without the queries."""
-        return replace(self._report().notebook(), title="")
+        return self._report().notebook()._replace(title="")
 
     def panels(self, plot: str) -> Sequence[Panel]:
         """Return the parts of 'means' (with intervals) or 'cutoffs' (a measure against k)."""

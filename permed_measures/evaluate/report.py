@@ -85,7 +85,7 @@ class Evaluations(Result):
     def document(self) -> Document:
         """Return the table, and below it what its numbers are."""
         below = [*self._uneven(), *_definitions(self.first), *(self._conditions() if self.signatures else [])]
-        return Document("", "", [Section("", [replace(self._wide(), title=self.counted, below=below)])])
+        return Document("", "", [Section("", [self._wide()._replace(title=self.counted, below=below)])])
 
     def page(self) -> Document:
         """Return the page: what a notebook shows, and all queries with what is behind them, the worst first."""

@@ -253,14 +253,21 @@ class Unpacked(Source):
     def __init__(self, source: Source, folder: Path) -> None:
         self._copying = _copied(source, folder / "unpacked")
         self._copied = next(self._copying)
+        self._failed: InputError | None = None
         super().__init__(folder / "unpacked")
         self.form, self.columns, self.duplicates = source.form, source.columns, source.duplicates
         self.original = source
 
     def upto(self, size: int) -> int:
         """Unpack so many bytes at least, or all; return how many are there."""
+        if self._failed is not None:  # what was copied before is not the file
+            raise self._failed
         while self._copied < size:
-            copied = next(self._copying, self._copied)
+            try:
+                copied = next(self._copying, self._copied)
+            except InputError as error:
+                self._failed = error
+                raise
             if copied == self._copied:
                 break
             self._copied = copied

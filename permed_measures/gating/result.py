@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from permed_measures.gating.checks import Check, Verdict
@@ -122,7 +122,7 @@ class Gate(Result):
         heads = ["verdict", "check", "value", "baseline", "drop", f"{interval} interval", "p", "n", "decidable", "why"]
         table = Table(heads, rows).filled(3)
         below = ["decidable: the smallest margin that these queries can decide"] if "decidable" in table.heads else []
-        return replace(table, below=below)
+        return table._replace(below=below)
 
     def document(self) -> Document:
         """Return the checks, the warnings, the notes, and the verdict in one line."""

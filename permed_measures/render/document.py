@@ -1,14 +1,13 @@
 """What a result says before it has a format: tables, lines and plots, in sections."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from permed_measures.render.words import NONE, number, signed
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A value that people see in words of its own, as the best of its column, or with the mark of a difference."""
 
     value: str | float | None
@@ -25,8 +24,7 @@ class Cell:
 Value = str | float | Cell | None
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Heads and rows; numbers are rounded where people read them and whole where programs do."""
 
     heads: Sequence[str]
@@ -46,11 +44,11 @@ class Table:
 
     def _shown(self, cell: Cell) -> Cell:
         if cell.ends is not None:
-            return replace(cell, shown=" to ".join(self._number(end, cell) for end in cell.ends))
+            return cell._replace(shown=" to ".join(self._number(end, cell) for end in cell.ends))
         if cell.shown:
             return cell
         shown = NONE if cell.value is None else str(cell.value)
-        return replace(cell, shown=self._number(cell.value, cell) if isinstance(cell.value, float) else shown)
+        return cell._replace(shown=self._number(cell.value, cell) if isinstance(cell.value, float) else shown)
 
     def _number(self, value: float, cell: Cell) -> str:
         value *= 100 if self.percent and cell.share else 1
@@ -69,7 +67,7 @@ class Table:
         filled = [any(plain(value) not in (None, "") for value in column) for column in columns]
         places = [place for place in range(len(self.heads)) if place < kept or filled[place]]
         rows = [[row[place] for place in places] for row in self.rows]
-        return replace(self, heads=[self.heads[place] for place in places], rows=rows)
+        return self._replace(heads=[self.heads[place] for place in places], rows=rows)
 
     def records(self) -> list[dict[str, str | float | None]]:
         """Return one dict per row, every number whole."""
@@ -86,8 +84,7 @@ def plain(value: Value) -> str | float | None:
     return value.value if isinstance(value, Cell) else value
 
 
-@dataclass(frozen=True)
-class Lines:
+class Lines(NamedTuple):
     """Sentences, one below the other; ``mark`` comes before each where there is plain text only."""
 
     lines: Sequence[str]
@@ -95,8 +92,7 @@ class Lines:
     flow: bool = False  # in plain text, long ones are broken
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """An SVG plot, for pages only; ``below`` is a sentence, ``legend`` is HTML."""
 
     svg: str
@@ -105,8 +101,7 @@ class Figure:
     legend: str = ""
 
 
-@dataclass(frozen=True)
-class Html:
+class Html(NamedTuple):
     """Something that only a page can show."""
 
     inside: str
@@ -115,8 +110,7 @@ class Html:
 Block = Table | Lines | Figure | Html
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """Some blocks under a heading: the title, else that of the first table; ``name`` is its id in a page."""
 
     title: str
@@ -132,8 +126,7 @@ class Section:
         return "" if isinstance(first, Table) and first.title else self.title
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A whole report."""
 
     title: str
@@ -141,7 +134,7 @@ class Document:
     sections: Sequence[Section]
     style: str = ""
     scripts: Sequence[str] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)  # what the scripts of a page read, by id
+    texts: Mapping[str, str] = MappingProxyType({})  # what the scripts of a page read, by id
 
     def shown(self, on: Literal["page", "text"]) -> list[Section]:
         """Return the sections of a page, or of all other formats."""

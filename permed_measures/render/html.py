@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from html import escape
 
 from permed_measures.render.document import Block, Cell, Document, Figure, Html, Lines, Section, Table
@@ -94,7 +93,7 @@ def fragment(document: Document) -> str:
     said = f"<p>{escape(document.summary)}</p>" if document.summary else ""
     for rows, plot, folded in _ROOMS:
         kept = [section for section in document.shown("page") if folded or not section.folded]
-        cut = [replace(section, blocks=[_cut(block, rows, plot) for block in section.blocks]) for section in kept]
+        cut = [section._replace(blocks=[_cut(block, rows, plot) for block in section.blocks]) for section in kept]
         inside = "".join(map(_section, cut)) + ("" if folded else _lines(["to_html() has more tables"]))
         if len(inside.encode(errors="replace")) <= _NOTEBOOK:
             break
@@ -105,9 +104,9 @@ def _cut(block: Block, rows: int, plot: int) -> Block:
     """Return a block with so many rows, lines and characters of a plot at most; what is not shown is said."""
     more = "{:,} more: to_html() has them".format
     if isinstance(block, Table) and len(block.rows) > rows:
-        return replace(block, rows=block.rows[:rows], below=[more(len(block.rows) - rows), *block.below[:rows]])
+        return block._replace(rows=block.rows[:rows], below=[more(len(block.rows) - rows), *block.below[:rows]])
     if isinstance(block, Lines) and len(block.lines) > rows:
-        return replace(block, lines=[*block.lines[:rows], more(len(block.lines) - rows)])
+        return block._replace(lines=[*block.lines[:rows], more(len(block.lines) - rows)])
     drawn = block.svg if isinstance(block, Figure) else block.inside if isinstance(block, Html) else ""
     return Lines(["a plot too large for a notebook: to_html() has it"]) if len(drawn) > plot else block
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from permed_measures.errors import ParamError, did_you_mean
 from permed_measures.render.document import Block, Cell, Document, Table
@@ -54,21 +54,21 @@ class Layout:
         def set_out(block: Block) -> Block:
             if not isinstance(block, Table):
                 return block
-            table = self._numbers(replace(block, heads=[self.headings.get(head, head) for head in block.heads]))
+            table = self._numbers(block._replace(heads=[self.headings.get(head, head) for head in block.heads]))
             if first is None or block.name != first.name or block.heads != first.heads or block.title != first.title:
                 return table
             moved = [table.title, *table.below] if self.caption and table.title else table.below
-            return replace(table, title=self.caption or table.title, below=moved, label=self.label)
+            return table._replace(title=self.caption or table.title, below=moved, label=self.label)
 
-        sections = [replace(part, blocks=[set_out(block) for block in part.blocks]) for part in document.sections]
-        return replace(document, sections=sections)
+        sections = [part._replace(blocks=[set_out(block) for block in part.blocks]) for part in document.sections]
+        return document._replace(sections=sections)
 
     def _numbers(self, table: Table) -> Table:
         percent = self.percent and _has_shares(table)
         less = _IN_PERCENT if percent else 0
         places = max(table.places - less, 0) if self.places is None else self.places
         below = [*table.below, "values are in percent"] if percent else table.below
-        return replace(table, places=places, percent=percent, below=below)
+        return table._replace(places=places, percent=percent, below=below)
 
 
 def _has_shares(table: Table) -> bool:

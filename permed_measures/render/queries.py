@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -63,8 +63,7 @@ class Queries:
             said.append(f"the worst {len(kept):,} of {len(self.worst):,} queries: with all, the page is too large")
         section = Section("Query by query", [*before, self._table(), Lines(said)], "queries")
         place = next((n for n, known in enumerate(document.sections) if known.name in _AFTER), len(document.sections))
-        return replace(
-            document,
+        return document._replace(
             sections=[*document.sections[:place], section, *document.sections[place:]],
             style=document.style + resource("queries.css"),
             scripts=[*document.scripts, f"\n{resource('queries.js')}"],

@@ -6,7 +6,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, get_args
@@ -104,7 +103,7 @@ class Result(ABC):
     def page(self) -> Document:
         """Return the document of the HTML page, which may hold more."""
         found = self.document()
-        return found if found.title else replace(found, title=type(self).__name__)
+        return found if found.title else found._replace(title=type(self).__name__)
 
     def notebook(self) -> Document:
         """Return the document that a notebook shows: the page, unless that is too much of it."""

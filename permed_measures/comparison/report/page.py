@@ -1,7 +1,6 @@
 """The page of a comparison: its tables, plots, conclusions, and a table of all queries; and the plots alone."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from html import escape
 
@@ -36,7 +35,7 @@ def page(comparison: Comparison) -> Document:
         group_of={q: group for group, members in comparison.groups_of.items() for q in members},
         behind=comparison.behind,
     )
-    sections = [replace(section, folded=False) for section in _sections(comparison, _conclusions(comparison))]
+    sections = [section._replace(folded=False) for section in _sections(comparison, _conclusions(comparison))]
     title = f"{', '.join(comparison.runs)} against {comparison.baseline}"
     return listed.into(Document(title, _summary(comparison), sections), _by_query_plots(comparison))
 
