@@ -1,9 +1,11 @@
 """From parquet to means: evaluate_tables on DuckDB, Polars and Spark, beside pytrec_eval on dicts.
 
     python benchmarks/tables.py [--rows 1M 10M 100M] [--engines duckdb polars spark] [--rounds 3] [--folder FOLDER]
+    python benchmarks/tables.py --unordered [--rows 10M] …
 
 Runs of 100 documents for each query, 10 of them judged (8 returned), are made by DuckDB with a fixed seed, a million
-rows to a file, so that a smaller size is the beginning of a larger one; a folder that is given keeps them. Every
+rows to a file, so that a smaller size is the beginning of a larger one; a folder that is given keeps them. They are
+sorted by query; with --unordered the same rows are in no order, and only the comparisons by hand are made. Every
 contender is a process of its own, from its start to printed means, the check of the input included; they take turns, so
 that a busy moment of the machine hits all of them, and the fastest round of each counts. Processor seconds and memory
 are those of the process and of all that it started (Spark's Java), as Linux tells them.
@@ -44,7 +46,7 @@ class Cost(NamedTuple):
     printed: dict
 
 
-def make(folder: Path, rows: int) -> None:
+def make(folder: Path, rows: int, *, unordered: bool = False) -> None:
     """Write what is not there yet. The step between documents is odd, so no two of a query are the same."""
     import duckdb
 
@@ -54,7 +56,9 @@ def make(folder: Path, rows: int) -> None:
         "qrels": ("range(0, 140, 14)", "(hash(q, i, 'grade') % 4)::INTEGER AS relevance"),
     }
     for piece in range(rows // PIECE):
-        first, last = (number * PIECE // DEPTH for number in (piece, piece + 1))
+        first, last = (0, rows // DEPTH) if unordered else (number * PIECE // DEPTH for number in (piece, piece + 1))
+        picked = f"hash(q, i, 'file') % {rows // PIECE} = {piece}" if unordered else "true"
+        order = "hash(q, i, 'place')" if unordered else "q, i"
         for name, (docs, value) in columns.items():
             path = folder / f"{name}-{piece:04}.parquet"
             if path.exists():
@@ -62,7 +66,7 @@ def make(folder: Path, rows: int) -> None:
             unfinished = path.with_suffix(".part")
             rows_of = f"range({first}, {last}) queries(q), {docs} docs(i)"
             duckdb.sql(
-                f"SELECT 'q' || q AS query_id, {doc} AS doc_id, {value} FROM {rows_of} ORDER BY q, i"  # noqa: S608  (ours)
+                f"SELECT 'q' || q AS query_id, {doc} AS doc_id, {value} FROM {rows_of} WHERE {picked} ORDER BY {order}"  # noqa: S608  (ours)
             ).write_parquet(str(unfinished))
             unfinished.rename(path)
 
@@ -383,8 +387,7 @@ def beside_spark_by_hand(folder: Path, rows: int, rounds: int) -> None:
     from costs import shuffled
 
     print(
-        f"\n{shown(rows)} sorted by query, nDCG@10 with check in PySpark, beside a query by hand "
-        "(wanted: 1.5x its cpu, 2x its shuffle)"
+        f"\n{shown(rows)}, nDCG@10 with check in PySpark, beside a query by hand (wanted: 1.5x its cpu, 2x its shuffle)"
     )
     found: dict[str, list[dict[str, float]]] = {"yes": [], "": []}
     for by_hand in [*found] * rounds:
@@ -441,6 +444,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where files are made, and kept; else in a temporary one")
+    parser.add_argument("--unordered", action="store_true", help="rows in no order, beside queries by hand")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
@@ -449,20 +453,30 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = (options.folder or Path(name)).absolute()
+        compared = max((rows for rows in options.rows if rows <= COMPARED), default=None)
+        if options.unordered and compared is not None:
+            folder /= f"unordered-{compared}"
         folder.mkdir(parents=True, exist_ok=True)
-        make(folder, max(options.rows))
-        ask(folder, sorted(options.rows), options.engines, options.rounds)
+        make(folder, compared or 0 if options.unordered else max(options.rows), unordered=options.unordered)
+        if compared is not None:
+            beside_hand(folder, compared, options.engines, options.rounds)
+        if not options.unordered:
+            ask(folder, sorted(options.rows), options.engines, options.rounds)
+
+
+def beside_hand(folder: Path, rows: int, engines: list[str], rounds: int) -> None:
+    here = [engine for engine in engines if engine != "spark"]
+    if here:
+        beside_pytrec_eval(folder, rows, here, rounds)
+        beside_queries_by_hand(folder, rows, here, rounds)
+    if "spark" in engines:
+        beside_spark_by_hand(folder, rows, rounds)
 
 
 def ask(folder: Path, sizes: list[int], engines: list[str], rounds: int) -> None:
-    compared = max((rows for rows in sizes if rows <= COMPARED), default=None)
     here = [engine for engine in engines if engine != "spark"]
-    if here and compared is not None:
-        beside_pytrec_eval(folder, compared, here, rounds)
-        beside_queries_by_hand(folder, compared, here, rounds)
-    if "spark" in engines and compared is not None:
-        beside_spark_by_hand(folder, compared, rounds)
-        in_spark(folder, compared)
+    if "spark" in engines and sizes[0] <= COMPARED:
+        in_spark(folder, max(rows for rows in sizes if rows <= COMPARED))
     if here:
         growth(folder, sizes, here, rounds)
     if "duckdb" in engines:

@@ -92,12 +92,15 @@ def test_what_32_bits_round_together_is_within_reach(engine):
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
 @pytest.mark.parametrize("rows", [1000, 20_000])
-def test_a_repeated_document_is_found_wherever_it_is(engine, rows):
-    from permed_measures.tables.engines import all_differ
+@pytest.mark.parametrize("plain", [False, True], ids=["as installed", "without the compiled part"])
+def test_a_repeated_document_is_found_wherever_it_is(engine, rows, plain, monkeypatch):
+    from permed_measures.tables.hashes import all_differ
     from permed_measures.tables.inputs import as_table
     from permed_measures.tables.sessions import opened
 
     pytest.importorskip(engine)
+    if plain:
+        monkeypatch.setattr("permed_measures.tables.hashes.compiled_part", lambda: None)
     columns = {"query_id": [f"q{n % 7}" for n in range(rows)], "doc_id": [f"d{n}" for n in range(rows)]}
     numbers = [float(n % 97) for n in range(rows)]
 
@@ -124,3 +127,67 @@ def test_a_repeated_document_is_found_wherever_it_is(engine, rows):
             for score in (None, float("nan")):
                 wrong = [*numbers[:at], score, *numbers[at + 1 :]]
                 assert not all_differ(as_table(table(session, columns, wrong), "run").unknown_rows)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5000])
+def test_equal_numbers_are_found_wherever_they_are(number):
+    from array import array
+
+    from permed_measures.ranking import compiled_part
+
+    if compiled_part() is None:
+        pytest.skip("the compiled part is not there")
+    rng = random.Random(20261118)
+    some = list({0, 2**64 - 1, *(rng.getrandbits(64) for _ in range(number))})[:number]
+    assert compiled_part().all_differ(bytearray(array("Q", some)))
+    for again in some[:: max(1, number // 20)] + [0] * (0 in some):
+        place = rng.randrange(number + 1)
+        assert not compiled_part().all_differ(bytearray(array("Q", [*some[:place], again, *some[place:]])))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(("score", "found"), [(float("nan"), "1 NaN scores"), (None, "1 missing numbers")])
+def test_a_score_that_is_no_number_is_found_among_the_best(engine, score, found, tmp_path):
+    """Parquet's statistics leave NaN out."""
+    from permed_measures.errors import InputError
+    from permed_measures.tables import evaluate_files
+    from permed_measures.tables.sessions import opened
+
+    pytest.importorskip(engine)
+    scores = [float(n) for n in range(99)]
+    for place in (0, 50, 98):
+        wrong = [*scores[:place], score, *scores[place + 1 :]]
+        path = tmp_path / f"{place}.parquet"
+        duckdb.execute("CREATE OR REPLACE TABLE t AS SELECT unnest(?::DOUBLE[]) AS score", [wrong])
+        asked = "SELECT 'q' AS query_id, 'd' || row_number() OVER () AS doc_id, score FROM t"
+        duckdb.sql(asked).write_parquet(str(path))
+        with opened(engine) as session, pytest.raises(InputError, match=found):
+            evaluate_files(session, {"q": {"d1": 1}}, str(path), "P@5")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_the_best_of_lists_tell_the_same_facts_as_all_rows(engine, run):
+    from permed_measures.tables.files import table_of
+    from permed_measures.tables.inputs import as_table
+    from permed_measures.tables.inspection import inspected
+    from permed_measures.tables.sessions import opened
+
+    pytest.importorskip(engine)
+    run["q3"] = {"d1": 1.0, "d2": 2.0}
+    for judged in (("q1", "q3", "missing"), tuple(run)):  # a part of the run's queries, or all
+        with opened(engine) as session:
+            qrels = as_table(table_of(session, {query: {"d1": 1} for query in judged}, "relevance"), "qrels")
+            returned = as_table(table_of(session, run, "score"), "run")
+            found = []
+            for best in (False, True):
+                with inspected(qrels, returned, DEPTH, best=best) as (facts, lists):
+                    assert (lists is not None) == best
+                    found.append(facts)
+        known = {query: len(run.get(query, ())) for query in judged}
+        for facts in found:
+            assert (facts.run_rows, facts.looked_at) == (
+                sum(known.values()),
+                sum(min(n, DEPTH) for n in known.values()),
+            )
+            assert (facts.missing, facts.only_run) == (list(known.values()).count(0), len(set(run) - set(judged)))
+            assert (facts.lists, facts.faults) == (len(run), ())

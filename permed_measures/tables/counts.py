@@ -6,7 +6,7 @@ from typing import Any
 import narwhals as nw
 
 from permed_measures.notes import NAMED, Queries
-from permed_measures.tables.engines import fetch, highest_scores, tied_scores
+from permed_measures.tables.engines import best_scores, fetch, highest_scores
 from permed_measures.tables.inputs import in_32_bits
 from permed_measures.tables.ranking_table import ONE, QUERY, SCORE, SYSTEM, list_keys, queries_of, with_one
 
@@ -43,17 +43,17 @@ def count_ties(
     ``rows`` holds 64-bit scores, and no NaN; ``lists`` are their best ones, where they are known. The counts are of
     every system, or of None.
     """
-    keys = list_keys(rows)
-    top = rows.select(*keys, SCORE) if depth is None else highest_scores(rows, depth + 1)
-    if lists is not None:
-        top = tied_scores(lists)
-    ranked = with_one(top).with_columns(
-        place=nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=SCORE),
-        above=nw.col(SCORE).shift(-1).over(*keys, order_by=SCORE),
-        below=nw.col(SCORE).shift(1).over(*keys, order_by=SCORE),
-    )
-    if depth is not None:
-        ranked = ranked.filter(nw.col("place") <= depth)
+    if lists is not None and depth is not None:
+        ranked = best_scores(lists, depth)
+    else:
+        keys = list_keys(rows)
+        top = rows.select(*keys, SCORE) if depth is None else highest_scores(rows, depth + 1)
+        ranked = with_one(top).with_columns(
+            place=nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=SCORE),
+            above=nw.col(SCORE).shift(-1).over(*keys, order_by=SCORE),
+            below=nw.col(SCORE).shift(1).over(*keys, order_by=SCORE),
+        )
+        ranked = ranked if depth is None else ranked.filter(nw.col("place") <= depth)
     names = (SCORE, "above", "below")
     score, above, below = map(nw.col, names)
     score32, above32, below32 = (in_32_bits(ranked, name) for name in names)

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import reduce
 from itertools import count
-from operator import and_, xor
 from typing import Any
 
 import narwhals as nw
 
 from permed_measures.errors import require
-from permed_measures.tables.ranking_table import DOC, ONE, QUERY, RANK, SCORE, SYSTEM, list_keys, with_one
+from permed_measures.tables.ranking_table import DOC, ONE, RANK, SCORE, list_keys, with_one
 
-HASH, BEST = "hash", "best"
+HASH, BEST, WRONG = "hash", "best", "wrong"
 _AT_ONCE = 10_000
 
 BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
@@ -23,8 +21,6 @@ _MOST_BEST = 1_000_000
 """DuckDB's max(…, n) takes no more."""
 _BEST_SCORE_BYTES = 128
 """What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
-_MOST_HASHES, _HASH_BYTES = 2**24, 24
-"""So many are compared here, and what each takes: the engine's, our copy, and what is sorted out."""
 _FLOAT32_MOST = (2 - 2**-23) * 2.0**127
 
 
@@ -106,54 +102,68 @@ def rank_run(run: nw.LazyFrame[Any], depth: int | None, *, narrowed: bool = Fals
     return ranked if depth is None else ranked.filter(nw.col(RANK) <= depth)
 
 
-def best_lists(run: nw.LazyFrame[Any], depth: int | None) -> nw.LazyFrame[Any] | None:
-    """Return of each list its length and its highest 64-bit scores, descending, one more than the depth.
+def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None = None) -> nw.LazyFrame[Any] | None:
+    """Return the best of each list, down to one more than the depth: what :func:`within_reach` makes its rows of.
 
-    None where the engine does not find them in one pass, or where they are not few beside rows and memory: in DuckDB
-    they stay in memory, while an order of whole lists does not.
+    In Polars these are the rows themselves. In DuckDB a row for each list: its length, its highest 64-bit scores,
+    descending, and how many scores are missing or NaN, of which one is enough. ``number`` is how many lists there are,
+    where that is known. None where the engine does not find them in one pass, or where they are not few beside memory:
+    in DuckDB they stay in memory, while an order of whole lists does not.
     """
     keys, native = list_keys(run), nw.to_native(run)
     if depth is None or depth >= _MOST_BEST:
         return None
     if run.implementation.is_polars():
-        polars = nw.get_native_namespace(run)
-        best = polars.col(SCORE).top_k(depth + 1).sort(descending=True).alias(BEST)
-        return _lazy(native.group_by(keys).agg(polars.len().alias(ONE), best))
+        best = nw.get_native_namespace(run).col(SCORE).top_k(depth + 1).min()
+        return _not_below(_lazy(native.with_columns(best.over(keys).alias("least"))))
     if not run.implementation.is_duckdb():
         return None
     of = ", ".join(keys)
-    rows, number, memory = _size(native, f"approx_count_distinct(hash({of}))")
+    rows, found, memory = size_of(native, "0" if number else f"approx_count_distinct(hash({of}))")
+    number = number or found
     if 2 * depth * number > rows or number * (depth + 1) * _BEST_SCORE_BYTES > memory / 2:
         return None
-    return _lazy(native.aggregate(f"{of}, count(*) AS {ONE}, max({SCORE}, {depth + 1}) AS {BEST}", of))
+    best = f"count(*) AS {ONE}, count({SCORE}) AS numbers, max({SCORE}, {depth + 1}) AS {BEST}"
+    lists = native.aggregate(f"{of}, {best}", of)
+    wrong = f"{ONE} - numbers + coalesce(isnan({BEST}[1])::INTEGER, 0) AS {WRONG}"
+    return _lazy(lists.project(f"{of}, {ONE}, {BEST}, {wrong}"))
 
 
 def within_reach(run: nw.LazyFrame[Any], lists: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
     """Leave out the rows with 64-bit scores that are below the depth of their list, in 32 bits too."""
-    keys, native = list_keys(lists), nw.to_native(lists)
+    keys = list_keys(lists)
     if lists.implementation.is_polars():
-        best = nw.get_native_namespace(lists).col(BEST).list.get(depth - 1, null_on_oob=True)
-        least = _lazy(native.select(*keys, least=best))
-    else:
-        least = _lazy(native.project(f"{', '.join(keys)}, {BEST}[{depth}] AS least"))
+        return lists
+    least = _lazy(nw.to_native(lists).project(f"{', '.join(keys)}, {BEST}[{depth}] AS least"))
+    return _not_below(run, least)
+
+
+def _not_below(run: nw.LazyFrame[Any], least: nw.LazyFrame[Any] | None = None) -> nw.LazyFrame[Any]:
+    """Keep the rows whose score is the ``least`` of their list, a column beside it or in a table, or rounds to it."""
     score = nw.col("least")
     score = nw.when(score > _FLOAT32_MOST).then(_FLOAT32_MOST).otherwise(score)
     nearly = score - score.abs() * 2.0**-22 - 2.0**-148  # further away than anything that is rounded to the same
     lowest = nw.lit(float("-inf"))
-    least = least.with_columns(least=nw.when(score >= -_FLOAT32_MOST).then(nearly).otherwise(lowest))
-    return run.join(least, on=keys, how="inner").filter(nw.col(SCORE) >= nw.col("least")).drop("least")
+    bound = nw.when(score >= -_FLOAT32_MOST).then(nearly).otherwise(lowest)
+    if least is None:
+        return run.filter(nw.col(SCORE) >= bound).drop("least")
+    bounds = least.with_columns(least=bound)
+    return run.join(bounds, on=list_keys(least), how="inner").filter(nw.col(SCORE) >= nw.col("least")).drop("least")
 
 
-def tied_scores(lists: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return the highest scores, a row each, of the lists in which two of them are equal as 32-bit floats."""
+def best_scores(lists: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
+    """Return the highest scores of each list, a row each, with the one above and the one below."""
     keys, native = list_keys(lists), nw.to_native(lists)
     if lists.implementation.is_polars():
         polars = nw.get_native_namespace(lists)
-        best = polars.col(BEST).cast(polars.List(polars.Float32)).list
-        tied = native.filter(best.n_unique() < best.len())
-        return _lazy(tied.select(*keys, polars.col(BEST).alias(SCORE)).explode(SCORE))
-    tied = native.filter(f"list_unique(TRY_CAST({BEST} AS FLOAT[])) <> len({BEST})")  # what does not fit is not counted
-    return _lazy(tied.project(f"{', '.join(keys)}, unnest({BEST}) AS {SCORE}"))
+        best = native.group_by(keys).agg(SCORE).with_columns(polars.col(SCORE).list.sort(descending=True))
+        scores = polars.col(SCORE).list
+        rounded = scores.head(depth + 1).cast(polars.List(polars.Float32)).list
+        tied = best.filter(rounded.n_unique() < rounded.len())  # there is nothing to count in the others
+        beside = {"above": scores.shift(1).list.head(depth), "below": scores.shift(-1).list.head(depth)}
+        return _lazy(tied.with_columns(scores.head(depth), **beside).explode(SCORE, *beside))
+    beside = {SCORE: f"{BEST}[:{depth}]", "above": f"[NULL] || {BEST}[:{depth - 1}]", "below": f"{BEST}[2:{depth + 1}]"}
+    return _lazy(native.project(", ".join([*keys, *(f"unnest({those}) AS {name}" for name, those in beside.items())])))
 
 
 def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
@@ -197,74 +207,12 @@ def _down_to(ranked: Any, depth: int | None) -> Any:  # noqa: ANN401  (a table o
     return ranked if depth is None else ranked.filter(f"place <= {depth}")
 
 
-def _size(relation: Any, number: str) -> tuple[int, int, float]:  # noqa: ANN401  (DuckDB's)
+def size_of(relation: Any, number: str = "0") -> tuple[int, int, float]:  # noqa: ANN401  (DuckDB's)
     """Return how many rows there are, another number, and the memory that DuckDB may use."""
     asked = f"count(*) AS num, {number} AS more, any_value(current_setting('memory_limit')) AS memory"
     ((rows, more, limit),) = relation.aggregate(asked).fetchall()
     size, unit = (limit or "0 bytes").split()  # as in "476.8 MiB"
     return rows, more, float(size) * 1024.0 ** _UNITS.index(unit)
-
-
-def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
-    """Add a hash of each pair of query and document, and a column to count; None where the engine has no hashes.
-
-    Where all hashes differ, all pairs do: that is found out in half the time, and in little memory.
-    """
-    if rows.implementation.is_polars():
-        column, one = nw.get_native_namespace(rows).col, nw.get_native_namespace(rows).lit(1)
-        pair = column(QUERY).hash(1) ^ column(DOC).hash(2)
-        pair = pair ^ column(SYSTEM).hash(3) if SYSTEM in list_keys(rows) else pair
-        return _lazy(nw.to_native(rows).with_columns(pair.alias(HASH), one.alias(ONE)))
-    if not rows.implementation.is_duckdb():
-        return None
-    return _lazy(nw.to_native(rows).project(f"*, hash({', '.join((*list_keys(rows), DOC))}) AS {HASH}, 1 AS {ONE}"))
-
-
-def all_differ(rows: nw.LazyFrame[Any]) -> bool:
-    """Whether all rows of a run have ids and a number, and no two the same ids; False where that is not certain.
-
-    Both engines take four times as long to group numbers that are all different as it takes to put each here into a
-    table, at a place of its own, and to look which ones others have overwritten.
-    """
-    ids = [*list_keys(rows), DOC]
-    if rows.implementation.is_polars():
-        column, when = nw.get_native_namespace(rows).col, nw.get_native_namespace(rows).when
-        pair = reduce(xor, (column(name).hash(seed) for seed, name in enumerate(ids)))
-        fine = reduce(and_, (column(name) != "" for name in ids), ~column(SCORE).is_nan())
-        found = nw.to_native(rows).select(when(fine).then(pair).alias(HASH)).collect()[HASH]
-        hashes = None if found.null_count() else found.to_numpy()
-    elif rows.implementation.is_duckdb():
-        number, _, memory = _size(nw.to_native(rows), "0")
-        if number > _MOST_HASHES or number * _HASH_BYTES > memory / 2:
-            return False
-        fine = " AND ".join([*(f"{name} <> ''" for name in ids), f"NOT isnan({SCORE})"])
-        hashes = (
-            nw.to_native(rows).project(f"CASE WHEN {fine} THEN hash({', '.join(ids)}) END AS {HASH}").fetchnumpy()[HASH]
-        )
-    else:
-        return False
-    numpy = require("numpy", extra="tables")
-    if hashes is None or numpy.ma.isMaskedArray(hashes):
-        return False
-    parts = (hashes >> numpy.uint64(62)).astype(numpy.uint8)  # in quarters, for the memory's sake
-    return all(_are_different(numpy, hashes[parts == part]) for part in range(4))
-
-
-def _are_different(numpy: Any, hashes: Any) -> bool:  # noqa: ANN401  (numpy, and an array of it)
-    places = 1 << (2 * len(hashes)).bit_length()
-    table = numpy.empty(places, numpy.int32)
-    while len(hashes):
-        own, place = (
-            numpy.arange(len(hashes), dtype=numpy.int32),
-            (hashes & numpy.uint64(places - 1)).astype(numpy.int64),
-        )
-        table[place] = own
-        last = table[place]
-        overwritten = numpy.flatnonzero(last != own)
-        if (hashes[overwritten] == hashes[last[overwritten]]).any():
-            return False
-        hashes = hashes[overwritten]  # two that are equal are both here, if neither was the last at its place
-    return True
 
 
 @contextmanager

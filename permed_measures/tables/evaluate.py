@@ -249,14 +249,14 @@ class Pipeline:
         """Rank the documents of judged queries, or of all, down to a depth."""
         lists = self.lists
         if lists is None and self.facts is not None and self.plain and self.run.rows.implementation.is_duckdb():
-            lists = best_lists(self.run.rows, depth)
+            lists = best_lists(self.run.rows, depth, self.facts.lists)
         narrowed = lists is not None and depth is not None
         rows = self._with_nan_placed("float64" if narrowed else self.plan.order)
-        if not whole_run:
-            rows = self._of_judged_queries(rows)
         if lists is not None and depth is not None:
             rows = within_reach(rows, lists, depth)
             rows = rows.with_columns(in_32_bits(rows).alias(SCORE)) if self.plan.order == "float32" else rows
+        if not whole_run:
+            rows = self._of_judged_queries(rows)
         rows = without_duplicates(replace(self.run, rows=rows), self.duplicates)
         return rank_run(rows, depth, narrowed=narrowed)
 

@@ -115,7 +115,8 @@ def evaluations(  # noqa: PLR0913  (as above)
     pipeline = Pipeline.of(judged, returned, measures, named=named, **options)
     depth = pipeline.plan.deepest_cutoff
     whole_run = "run" in pipeline.query_sets.values()
-    ask: dict[str, Any] = {"whole_run": whole_run, "ranked": pipeline.kept, "best": pipeline.plain}
+    within = pipeline.plan.depth is None or depth is None or pipeline.plan.depth <= depth
+    ask: dict[str, Any] = {"whole_run": whole_run, "ranked": pipeline.kept, "best": pipeline.plain and within}
     with inspected(pipeline.qrels, pipeline.run, depth, **ask) as inside:
         facts, _ = pipeline.facts, pipeline.lists = inside
         check(facts, allowed=pipeline.allowed, named=named)

@@ -1,7 +1,7 @@
 """What there is to know of two tables before their numbers can be trusted: few passes over each."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -16,8 +16,9 @@ from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Queries
 from permed_measures.numbers import canonical
 from permed_measures.tables.counts import full_join, one_row, sums_by_system, systems_of
-from permed_measures.tables.engines import HASH, all_differ, best_lists, fetch, kept, with_hashes
+from permed_measures.tables.engines import HASH, WRONG, best_lists, fetch, kept
 from permed_measures.tables.hashed_lists import DOUBTFUL, FAULTS, JUDGED, RETURNED, doubtful_rows, packed_lists
+from permed_measures.tables.hashes import Different, all_differ, with_hashes
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, is_nan_score
 from permed_measures.tables.ranking_table import (
     DOC,
@@ -69,6 +70,11 @@ class TableFacts:
     faults: tuple[Fault, ...]
     by_system: Mapping[str | None, Mapping[str, int]] = field(default_factory=dict)
     """Judged queries, those missing or only there, and documents looked at: of every system, or of None."""
+
+    @property
+    def lists(self) -> int:
+        """How many lists the run has."""
+        return self.judged_queries - self.missing + self.only_run
 
     @property
     def notes(self) -> list[str]:
@@ -140,12 +146,21 @@ def inspected(  # noqa: PLR0913  (all but two with defaults)
         with kept(packed_lists(_with_faults(qrels), _with_faults(run))) as packed:
             yield _inspect(qrels, run, depth, **how, packed=packed), None
         return
-    lists = best_lists(run.rows, depth) if best else None
-    if lists is None:
-        yield _inspect(qrels, run, depth, **how), None
-        return
-    with kept(lists) as computed:
-        yield _inspect(qrels, run, depth, **how, lists=computed), computed
+    in_polars = run.rows.implementation.is_polars()
+    with kept(run.rows) if best and in_polars else nullcontext(run.unknown_rows) as rows:
+        differ = None if ranked is not None else all_differ(rows, scored=in_polars or not best)
+        lists = None
+        if best and (differ or not in_polars):
+            lists = best_lists(rows if in_polars else run.rows, depth, differ and differ.lists)
+        if lists is None:
+            differ = all_differ(rows) if best and differ and not in_polars else differ
+            yield _inspect(qrels, run, depth, **how, differ=differ), None
+            return
+        with kept(lists) as computed:
+            del rows, lists
+            if not in_polars and one_row(computed.select(nw.col(WRONG).sum()))[WRONG]:
+                differ = None
+            yield _inspect(qrels, run, depth, **how, lists=computed, differ=differ), computed
 
 
 def _inspect(  # noqa: PLR0913  (as above)
@@ -157,11 +172,13 @@ def _inspect(  # noqa: PLR0913  (as above)
     ranked: nw.LazyFrame[Any] | None,
     lists: nw.LazyFrame[Any] | None = None,
     packed: nw.LazyFrame[Any] | None = None,
+    differ: Different | None = None,
 ) -> TableFacts:
     judged_queries, keys = queries_of(qrels.rows), list_keys(run.rows)
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
     if len(keys) > 1:
         nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
+    top = lists if run.rows.implementation.is_polars() else None
     found = None if packed is None else _sums_of_packed(packed, depth, whole_run=whole_run)
     if found is not None and ranked is None and len(keys) == 1 and not found[FAULTS]:
         systems: dict[str | None, dict[str, int]] = {None: {name: found[name] for name in _SUMS}}
@@ -169,10 +186,11 @@ def _inspect(  # noqa: PLR0913  (as above)
         if packed is not None and len(keys) > 1:
             judged_queries = packed.filter(nw.col(JUDGED) > 0).select(QUERY)
             lists = packed.filter(nw.col(RETURNED) > 0).select(*keys, nw.col(RETURNED).alias(ONE))
-        if ranked is None and lists is not None:
+        if top is None and ranked is None and lists is not None:
             lists = lists.select(*keys, nw.col(ONE).alias(RETURNED))
-        else:
-            lists = (run.rows if ranked is None else ranked).group_by(*keys).agg(nw.len().alias(RETURNED))
+        else:  # of the top rows there are as many as are looked at, or more
+            rows = top if top is not None else run.rows if ranked is None else ranked
+            lists = rows.group_by(*keys).agg(nw.len().alias(RETURNED))
         lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col(RETURNED)).otherwise(0))
         asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
         both_tables = full_join(asked.with_columns(nw.lit(1).alias(JUDGED)), lists, keys)
@@ -187,8 +205,10 @@ def _inspect(  # noqa: PLR0913  (as above)
         in_run = _counts_of_packed(judged_run, run, packed, found, number=number)
     else:
         in_qrels = _counts(qrels.unknown_rows, qrels)
-        if ranked is None and all_differ(run.unknown_rows):
-            in_run = {"rows": both["rows"], "duplicates": 0, **dict.fromkeys(_conditions(run), 0)}
+        if differ is not None:
+            rows_of = _counted(judged_run) if both["only_run"] and top is not None else differ.rows
+            number = rows_of if top is not None else both["rows"]
+            in_run = {"rows": number, "duplicates": 0, **dict.fromkeys(_conditions(run), 0)}
         else:
             in_run = _counts(judged_run, run)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
@@ -230,6 +250,10 @@ def _sums_of_packed(packed: nw.LazyFrame[Any], depth: int | None, *, whole_run: 
     doubtful = [f"{name}_{DOUBTFUL}" for name in (JUDGED, RETURNED)]
     known = known.with_columns(**_compared(depth, whole_run=whole_run))
     return one_row(known.select(nw.col(*_SUMS, "qrels_rows", FAULTS, *doubtful).sum()))
+
+
+def _counted(rows: nw.LazyFrame[Any]) -> int:
+    return one_row(rows.select(nw.len().alias(ONE)))[ONE]
 
 
 def _at_most(length: nw.Expr, depth: int | None) -> nw.Expr:
