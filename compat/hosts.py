@@ -235,7 +235,7 @@ HOSTS: dict[str, Callable[[Sequence[Measure], Grid, Grid], Values]] = {
     "explain": by_explain,
     "large_compiled": _by_large_files("trec", compiled=True),
     "large_numpy": _by_large_files("trec", compiled=False),
-    "large_rows": _by_large_files("csv", compiled=False),
+    "large_duckdb": _by_large_files("csv", compiled=False),
     "shell": by_shell,
 }
 
@@ -244,6 +244,7 @@ _NEEDED = {
     "tables_polars": ("narwhals", "polars"),
     "tables_duckdb": ("narwhals", "duckdb"),
     "large_compiled": ("permed_measures._columns",),
+    "large_duckdb": ("duckdb",),
     "shell": ("click",),
 }
 

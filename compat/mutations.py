@@ -425,16 +425,14 @@ MUTATIONS = (
         "value - unit, value + unit",
         "value + unit, value - unit",
     ),
-    _in("large_rows", "64-bit scores", "files/large.py", "query_id=query_id, order=order", "order='float64'"),
+    _in("large_duckdb", "64-bit scores", "files/engine.py", '"float32": "s::FLOAT"', '"float32": _EXACT'),
+    _in("large_duckdb", "ties ascending", "files/engine.py", "sum(other > doc_id", "sum(other < doc_id"),
     _in(
-        "large_rows", "scores of others", "files/csv_table.py", "numbers, count(first)", "sorted(numbers), count(first)"
-    ),
-    _in(
-        "large_rows",
-        "last list lost",
-        "files/rows.py",
-        "line)\n        if last is not None",
-        "line)\n        if last is None",
+        "large_duckdb",
+        "ranks from 0",
+        "files/engine.py",
+        "len(ascending) + 1 - not_above",
+        "len(ascending) - not_above",
     ),
 )
 

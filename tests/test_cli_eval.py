@@ -232,12 +232,10 @@ def test_ctrl_c_within_duckdb_is_no_reason_to_read_on(tool, monkeypatch, kind):
         message = "Query interrupted"
         raise getattr(duckdb, kind, RuntimeError)(message)
 
-    duckdb.sql("SELECT 'q1' AS qid, 'd' || range AS docno, range AS score FROM range(9999)").write_parquet(
-        "bm25.parquet"
-    )
     monkeypatch.setitem(large_runs.rankings.__kwdefaults__, "large", 0)
-    monkeypatch.setattr("permed_measures.files.parquet.columns", interrupted)
-    code, out, err = tool("eval", "qrels.txt", "bm25.parquet", "-m", "AP", "-o", "table.md")
+    monkeypatch.setattr("permed_measures.files.engine._Engine.whole", interrupted)
+    Path("bm25.csv").write_text("qid,docno,score\nq1,a,1\n" + "q2,a,1\n" * 10_000)
+    code, out, err = tool("eval", "qrels.txt", "bm25.csv", "-m", "AP", "-o", "table.md")
     assert (code, out, err.strip()) == (130, "", "permed-measures: interrupted")
     assert not Path("table.md").exists()
 

@@ -1,12 +1,13 @@
 """BEIR's qrels: tab-separated ``query-id``, ``corpus-id``, ``score``, with that header. A run has the same columns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from permed_measures.errors import InputError
 from permed_measures.files.numbers import grade_of, score_of
-from permed_measures.files.rows import Row, reader
+from permed_measures.files.rows import Groups
 from permed_measures.files.source import Source, shown
 from permed_measures.render.words import counted
 
@@ -31,8 +32,9 @@ def _is_header(line: bytes) -> bool:
     return line.rstrip(b"\r").split(b"\t") == [name.encode() for name in HEADER]
 
 
-def rows(source: Source, what: str) -> Iterator[Row]:
-    """Yield every judgement, or every scored document."""
+def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    """Return {query_id: {doc_id: grade or score}}."""
+    table = Groups(source)
     number_of = grade_of if what == "qrels" else score_of
     for first, block in source.blocks():
         for number, line in enumerate(source.decode(block, first).split("\n"), first):
@@ -50,13 +52,12 @@ def rows(source: Source, what: str) -> Iterator[Row]:
             if not query_id.strip() or not doc_id.strip():
                 raise source.error(f"an empty id: {shown(line)}", number)
             try:
-                found = number_of(value)
+                table.add(query_id, doc_id, number_of(value), number)
+            except InputError:
+                raise
             except ValueError as error:
                 raise source.error(f"{error}: {shown(line)}", number) from None
-            yield query_id, doc_id, found, number, None
-
-
-read = reader(rows)
+    return table.groups
 
 
 def qrels_of(folder: str | PathLike[str]) -> str | PathLike[str]:

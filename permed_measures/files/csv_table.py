@@ -3,13 +3,13 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain, count, repeat
+from typing import Any
 
 from permed_measures.errors import InputError
-from permed_measures.files.numbers import grade_of, numbers_of, score_of
-from permed_measures.files.rows import Row, has_rows, pick, reader, subtopic_column, what_columns_are
+from permed_measures.files.numbers import grade_of, score_of
+from permed_measures.files.rows import Groups, has_rows, pick, subtopic_column, what_columns_are
 from permed_measures.files.source import Source, shown
 from permed_measures.render.words import counted
 
@@ -47,86 +47,58 @@ def header(head: bytes) -> tuple[str, list[str]]:
     return best
 
 
-def rows(source: Source, what: str) -> Iterator[Row]:
-    """Yield every judgement, or every scored document."""
-    delimiter, names = header(source.head())
+def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    """Return {query_id: {doc_id: grade or score}}."""
+    table = Groups(source)
+    number_of = grade_of if what == "qrels" else score_of
+    names, rows = csv_rows(source)
     try:
-        query, doc, value = (names.index(name) for name in pick(names, what, source.columns))
+        places = [names.index(name) for name in pick(names, what, source.columns)]
     except ValueError as error:
         raise source.error(str(error), 1) from None
     subtopic = subtopic_column(names, what)
-    of = None if subtopic is None else names.index(subtopic)
-    blocks = _blocks(source)
-    for first, text in blocks:
-        columns = _columns(text, delimiter, len(names))
-        numbers = None if columns is None else numbers_of(columns[value], what)
-        if columns is None or numbers is None or "" in columns[query] or "" in columns[doc]:
-            break
-        of_each = repeat(None) if of is None else columns[of]
-        yield from zip(columns[query], columns[doc], numbers, count(first), of_each)
-    else:
-        return
-    number_of = grade_of if what == "qrels" else score_of
-    for line, row in _rows(source, delimiter, len(names), first, chain([text], (more for _, more in blocks))):
-        if not row[query] or not row[doc]:
-            raise source.error(f"an empty id: {shown(str(row))}", line)
+    subtopic_place = None if subtopic is None else names.index(subtopic)
+    for first, row in rows:
+        query_id, doc_id, value = (row[place] for place in places)
+        if not query_id or not doc_id:
+            raise source.error(f"an empty id: {shown(str(row))}", first)
         try:
-            number = number_of(row[value])
+            number = number_of(value)
         except ValueError as error:
-            raise source.error(f"{error}: {shown(str(row))}", line) from None
-        yield row[query], row[doc], number, line, None if of is None else row[of]
-
-
-read = reader(rows)
+            raise source.error(f"{error}: {shown(str(row))}", first) from None
+        table.add(query_id, doc_id, number, first, None if subtopic_place is None else row[subtopic_place])
+    return table.groups
 
 
 def csv_rows(source: Source) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the names of the columns; and every row that is not empty, with the number of its first line."""
     delimiter, names = header(source.head())
-    return names, _rows(source, delimiter, len(names), 2, (text for _, text in _blocks(source)))
+    return names, _rows(source, delimiter, len(names))
 
 
-def _blocks(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield the number of its first line, and whole lines, without the header."""
-    for first, block in source.blocks():
-        text = source.decode(block, first)
-        if first > 1:
-            yield first, text
-        elif "\n" in text:
-            yield 2, text.partition("\n")[2]
+def _rows(source: Source, delimiter: str, number: int) -> Iterator[tuple[int, list[str]]]:
+    with _fields_of_any_length():
+        for first, row in _records(source, delimiter):
+            if first == 1 or not row:
+                continue
+            if len(row) != number:
+                count = counted(len(row), "field")
+                raise source.error(f"{count}, the header has {number}: {shown(delimiter.join(row))}", first)
+            yield first, row
 
 
-def _columns(text: str, delimiter: str, width: int) -> list[list[str]] | None:
-    """Return the fields of lines by column, all at once; None where they need a parser, or one has too few or many."""
-    text = text.replace("\r\n", "\n")
-    if any(char in text for char in '"\r\0'):
-        return None
-    lines = text.count("\n") + 1
-    fields = text.replace("\n", f"{delimiter}\0{delimiter}").split(delimiter)
-    if len(fields) != (width + 1) * lines - 1 or fields[width :: width + 1].count("\0") != lines - 1:
-        return None
-    return [fields[place :: width + 1] for place in range(width)]
-
-
-def _rows(
-    source: Source, delimiter: str, width: int, first: int, texts: Iterable[str]
-) -> Iterator[tuple[int, list[str]]]:
-    lines = chain.from_iterable(io.StringIO(text + "\n", newline="") for text in texts)
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
-    line = first
+def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield every row, and the number of its first line."""
+    text = source.text()
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
     try:
-        with _fields_of_any_length():
-            for row in rows:
-                if row and len(row) != width:
-                    fields = counted(len(row), "field")
-                    raise source.error(f"{fields}, the header has {width}: {shown(delimiter.join(row))}", line)
-                if row:
-                    yield line, row
-                line = first + rows.line_num
+        for row in rows:
+            yield line, row
+            line = rows.line_num + 1
     except csv.Error as error:
         if str(error) == _END_WITHIN_QUOTES:
-            opened = _open_quote(source.text(), line)
-            raise source.error("a quote opens in this line, and nothing closes it", opened) from None
+            raise source.error("a quote opens in this line, and nothing closes it", _open_quote(text, line)) from None
         raise source.error(f"not CSV: {error}", line) from None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from permed_measures.files import json_text
-from permed_measures.files.json_text import as_id, kind, line_at, parts
+from permed_measures.files.json_text import as_id, kind, line_at, members
 from permed_measures.files.rows import KEEP_ONE, kept_of
 from permed_measures.files.source import Source
 
@@ -53,9 +53,9 @@ def read(source: Source, what: str) -> dict[str, Any]:
 
 def _line_of_repeated(text: str, key: str) -> int | None:
     """Return the line where a key occurs for the second time, in the object of a query or in that of the file."""
-    queries = list(parts(text))
+    queries = list(members(text))
     for _, _, value in queries:  # json is done with these before it is done with the file's
-        places = [place for name, place, _ in parts(text, value) if name == key]
+        places = [place for name, place, _ in members(text, value) if name == key]
         if len(places) > 1:
             return line_at(text, places[1])
     places = [place for name, place, _ in queries if name == key]
@@ -64,8 +64,8 @@ def _line_of_repeated(text: str, key: str) -> int | None:
 
 def _line_of_fault(text: str, query_id: str, what: str) -> int:
     """Return the line of the first document of a query that is refused; of the query where it is the query."""
-    place, value = next((place, value) for name, place, value in parts(text) if name == query_id)
-    for doc_id, at, number in parts(text, value):
+    place, value = next((place, value) for name, place, value in members(text) if name == query_id)
+    for doc_id, at, number in members(text, value):
         try:
             _group({doc_id: json_text.decode_at(text, number)[0]}, what)
         except ValueError:  # noqa: PERF203  (that is what is looked for)

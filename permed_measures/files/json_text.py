@@ -38,8 +38,7 @@ class RepeatedKeyError(ValueError):
 def loads(text: str) -> Any:  # noqa: ANN401  (whatever the text holds)
     """Read JSON text; ValueError tells what is wrong."""
     try:
-        found, end = STRICT.raw_decode(text)  # decode() looks for white space around it, which takes as long
-        return found if end == len(text) else STRICT.decode(text)
+        return STRICT.decode(text)
     except (ValueError, RecursionError) as error:
         raise fault(error, text) from None
 
@@ -79,26 +78,40 @@ def json_lines(source: Source, read: Callable[[Any], T]) -> Iterator[tuple[int, 
         yield number, found
 
 
-def parts(text: str, at: int = 0) -> Iterator[tuple[str | int, int, int]]:
-    """Yield the keys of the object, or the numbers of the items of the list, that starts at a place of a text.
+def members(text: str, at: int = 0) -> Iterator[tuple[str, int, int]]:
+    """Yield the keys of the object that starts at a place, where each is, and where its value starts.
 
-    With each comes where it starts, and where its value does. For messages: json says nothing of places. Where the text
-    is no JSON any more, nothing follows.
+    For messages: json says nothing of places. Where the text is no JSON any more, nothing follows.
 
-    >>> list(parts('{"a": 1, "b": [2]}')), list(parts("[1, {}]"))
-    ([('a', 1, 6), ('b', 9, 14)], [(0, 1, 1), (1, 4, 4)])
+    >>> list(members('{"a": 1, "b": [2]}'))
+    [('a', 1, 6), ('b', 9, 14)]
     """
     at = _next(text, at)
-    is_object, number = text[at : at + 1] == "{", 0
-    with suppress(ValueError, RecursionError, IndexError):
-        while text[at : at + 1] in ("{", "[", ",") and text[start := _next(text, at + 1)] not in "}]":
-            key, value = number, start
-            if is_object:
-                key, end = decode_at(text, start)
-                value = _next(text, _next(text, end) + 1)
-            yield key, start, value
-            at = _next(text, decode_at(text, value)[1])
-            number += 1
+    if text[at : at + 1] != "{":
+        return
+    at = _next(text, at + 1)
+    with suppress(ValueError, RecursionError):
+        while text[at : at + 1] not in ("}", ""):
+            key, end = decode_at(text, at)
+            value = _next(text, _next(text, end) + 1)
+            yield key, at, value
+            _, end = decode_at(text, value)
+            at = _next(text, end)
+            at = _next(text, at + 1) if text[at : at + 1] == "," else at
+
+
+def items(text: str, at: int = 0) -> Iterator[int]:
+    """Yield where the items of the list that starts at a place start; as :func:`members`, for messages.
+
+    >>> list(items("[1, {}, [2]]"))
+    [1, 4, 8]
+    """
+    at = _next(text, at)
+    with suppress(ValueError, RecursionError):
+        while text[at : at + 1] in ("[", ",") and text[_next(text, at + 1)] != "]":
+            at = _next(text, at + 1)
+            yield at
+            at = _next(text, decode_at(text, at)[1])
 
 
 def _next(text: str, at: int) -> int:
@@ -147,7 +160,7 @@ def as_id(value: Any, name: str) -> str:  # noqa: ANN401  (checked here)
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise ValueError(f"the {name} {short(value)} is a JSON {kind(value)}; ids are strings or whole numbers")
+    raise ValueError(f"the {name} {_short(value)} is a JSON {kind(value)}; ids are strings or whole numbers")
 
 
 def as_grade(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked here)
@@ -155,25 +168,24 @@ def as_grade(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked 
     try:
         return canonical(value)
     except (ValueError, TypeError, OverflowError):
-        raise ValueError(f"document {doc_id!r}: the grade {short(value)} is not a finite number") from None
+        raise ValueError(f"document {doc_id!r}: the grade {_short(value)} is not a finite number") from None
 
 
 def as_score(value: Any, doc_id: Any) -> int | float:  # noqa: ANN401  (checked here)
     """Return a score; ValueError where it is not a number, or NaN."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        msg = f"document {doc_id!r}: the score {short(value)} is not a number"
+        msg = f"document {doc_id!r}: the score {_short(value)} is not a number"
         raise ValueError(msg)  # noqa: TRY004  (readers add file and line to a ValueError)
     try:
         is_nan = math.isnan(value)
     except OverflowError:
-        msg = f"document {doc_id!r}: the score {short(value)} is too large: a score is below 1.8e308"
+        msg = f"document {doc_id!r}: the score {_short(value)} is too large: a score is below 1.8e308"
         raise ValueError(msg) from None
     if is_nan:
         raise ValueError(f"document {doc_id!r}: the score is NaN; a ranking needs a number for every document")
     return value
 
 
-def short(value: Any) -> str:  # noqa: ANN401  (anything)
-    """Return a value as a message shows it."""
+def _short(value: Any) -> str:  # noqa: ANN401  (anything)
     text = repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,11 +1,11 @@
 """JSON Lines of one judgement or one scored document each: ``{"query_id", "doc_id", "relevance" | "score"}``."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from permed_measures.files.json_text import as_grade, as_id, as_object, as_score, json_lines
-from permed_measures.files.rows import Row, has_rows, pick, reader, subtopic_column, what_columns_are
+from permed_measures.files.rows import Groups, has_rows, pick, subtopic_column, what_columns_are
 from permed_measures.files.source import Source
 
 NAME = "jsonl-rows"
@@ -34,8 +34,9 @@ def keys_of(head: bytes) -> list[str]:
     return list(record) if isinstance(record, dict) else []
 
 
-def rows(source: Source, what: str) -> Iterator[Row]:
-    """Yield every judgement, or every scored document."""
+def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    """Return {query_id: {doc_id: grade or score}}."""
+    table = Groups(source)
     number_of = as_grade if what == "qrels" else as_score
     subtopic = subtopic_column(keys_of(source.head()), what)
     picked: dict[tuple[str, ...], tuple[str, str, str]] = {}
@@ -49,10 +50,8 @@ def rows(source: Source, what: str) -> Iterator[Row]:
         return query_id, doc_id, number_of(record[value], doc_id), None if subtopic is None else _subtopic(record)
 
     for number, (query_id, doc_id, value, of) in json_lines(source, row):
-        yield query_id, doc_id, value, number, of
-
-
-read = reader(rows)
+        table.add(query_id, doc_id, value, number, of)
+    return table.groups
 
 
 def _subtopic(record: Mapping[str, Any]) -> str:

@@ -1,8 +1,9 @@
 """Large run files: from disk to Rankings, without ever holding the run in memory.
 
 TREC files are read by the compiled part; without it, with numpy where only the top of each list is wanted
-(:mod:`permed_measures.files.blocks`), and else list by list, as the rows of all other formats are. What is wrong with a
-file is said as the plain reader says it, without keeping the file; what only the plain reader can read is left to it.
+(:mod:`permed_measures.files.blocks`), and else list by list. Other rows are read by DuckDB
+(:mod:`permed_measures.files.engine`). What is wrong with a file is said as the plain reader says it, without keeping
+the file; what only the plain reader can read is left to it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import gc
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from permed_measures import ranking
 from permed_measures.errors import InputError
 from permed_measures.files import format_of, trec
-from permed_measures.files.rows import Groups, MixedError
+from permed_measures.files.rows import ranked
 from permed_measures.files.source import Source, on_disk
 from permed_measures.ranking import Grades, Order, Ranking
 
@@ -99,13 +100,13 @@ def rankings(  # noqa: PLR0913  (what to read, and how far down)
         return _plain(
             source,
             lambda plain: None if deep else _by_blocks(plain, qrels, max(depth or 0, keep), order),
-            lambda plain: _ranked(plain, trec.lists(plain), qrels, None if deep else depth, keep, order),
+            lambda plain: _by_lists(plain, qrels, None if deep else depth, keep, order),
         )
-    if module.ROWS and size >= large:
-        lists = Groups(source).lists(module.rows(source, "run"))
-        with suppress(MixedError):
-            return _ranked(source, lists, qrels, None if deep else depth, keep, order)
-    return None
+    if not module.ROWS or size < large or source.on_disk is None or (deep and keep):
+        return None
+    from permed_measures.files import engine  # noqa: PLC0415  (for large files of rows alone)
+
+    return engine.rankings(source, module, qrels, None if deep else max(depth or 0, keep), order)
 
 
 def cut_run(path: str | PathLike[str], qrels: Mapping[str, Grades], depth: int, *, large: int = LARGE) -> CutRun | None:
@@ -203,7 +204,7 @@ def _of_regrouped(source: Source, read: Callable[[Source], tuple[Any, ...]]) -> 
     with TemporaryDirectory(prefix="permed-measures-") as folder:
         kind, *found = read(Source(_regrouped(source, Path(folder))))
     if kind in ("fault", "again"):  # its lines have other numbers than those of the copy
-        numbers = trec.lines_like(source, found[1], again=kind == "again")
+        numbers = trec.numbers_of(source, found[1], again=kind == "again")
         return (kind, numbers[-1], found[1], *numbers[:-1]) if numbers else ("large",)
     return (kind, *found)
 
@@ -233,19 +234,13 @@ def _plain(source: Source, by_blocks: Callable[[Source], T | None], by_lists: Ca
     """Read with numpy; list by list, as the plain reader does, where that has a doubt."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415  (only for large files)
 
-    from permed_measures.files.blocks import Doubt  # noqa: PLC0415  (numpy is for large files)
-
     with TemporaryDirectory(prefix="permed-measures-") as folder, on_disk(source, Path(folder)) as plain:
-        try:
-            found = by_blocks(plain)
-            if found is not None:
-                return found
-        except Doubt as doubt:
-            if doubt.part is not None:  # the error of this part may be why
-                trec.check_part(plain, "run", *doubt.part)
+        found = by_blocks(plain)
+        if found is not None:
+            return found
         try:
             return by_lists(plain)
-        except MixedError:
+        except trec.MixedError:
             regrouped = Source(_regrouped(plain, Path(folder)))
         try:
             return by_lists(regrouped)
@@ -254,30 +249,40 @@ def _plain(source: Source, by_blocks: Callable[[Source], T | None], by_lists: Ca
     return None
 
 
-def _by_blocks(source: Source, qrels: Mapping[str, Grades], depth: int, order: Order) -> dict[str, Ranking]:
+def _by_blocks(source: Source, qrels: Mapping[str, Grades], depth: int, order: Order) -> dict[str, Ranking] | None:
     from permed_measures.files.blocks import Doubt, tops  # noqa: PLC0415  (numpy is for large files)
 
     found: dict[str, Ranking] = {}
-    # of scores there is one more than asked: the last one may be tied
-    for query_id, num_ret, top, scores in tops(source, depth + 1, order):
-        if query_id in found:
-            raise Doubt
-        grades = qrels.get(query_id, {})
-        places = [(place, grades[doc_id]) for place, doc_id in enumerate(top[:depth], 1) if doc_id in grades]
-        tied = array("d", reversed(scores)) if len(set(array("f", scores))) != len(scores) else None
-        found[query_id] = Ranking(places, judged=grades.values(), num_ret=num_ret, ascending=tied, top=top[:depth])
+    try:
+        for query_id, made in ranked(tops(source, depth + 1, order), qrels, depth):
+            if query_id in found:
+                return None
+            found[query_id] = made
+    except Doubt as doubt:
+        _check_part(source, doubt.part)
+        return None
     return found
 
 
-def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists:
+def _check_part(source: Source, part: tuple[int, int] | None) -> None:
+    """Raise the error of a part of a file, if that is why it was doubted."""
+    if part is not None:
+        trec.check_parts(source, "run", [part])
+
+
+def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists | None:
     from permed_measures.files.blocks import Doubt, judged  # noqa: PLC0415  (numpy is for large files)
     from permed_measures.files.judged import JudgedLists  # noqa: PLC0415  (as above)
 
     found = JudgedLists(numbers)
-    for part in judged(source, qrels, numbers):
-        if not found.lengths.keys().isdisjoint(part.lengths):
-            raise Doubt
-        found.join(part)
+    try:
+        for part in judged(source, qrels, numbers):
+            if not found.lengths.keys().isdisjoint(part.lengths):
+                return None
+            found.join(part)
+    except Doubt as doubt:
+        _check_part(source, doubt.part)
+        return None
     return found
 
 
@@ -285,23 +290,20 @@ def _judged_by_lists(source: Source, qrels: Mapping[str, Grades], numbers: Mappi
     from permed_measures.files.judged import JudgedLists  # noqa: PLC0415  (numpy is for large files)
 
     found = JudgedLists(numbers)
-    for query_id, scores in trec.lists(source):
+    for query_id, scores, _ in trec.lists(source):
         found.add_list(query_id, scores, qrels.get(query_id, {}))
     return found
 
 
-def _ranked(  # noqa: PLR0913, PLR0917  (what was read, and what to make of it)
-    source: Source,
-    lists: Iterable[tuple[str, dict[str, float]]],
-    qrels: Mapping[str, Grades],
-    depth: int | None,
-    keep: int,
-    order: Order,
-) -> RankedRun:
+def _by_lists(
+    source: Source, qrels: Mapping[str, Grades], depth: int | None, keep: int, order: Order
+) -> dict[str, Ranking]:
     found = RankedRun()
-    for query_id, scores in lists:
+    longer = 0
+    for query_id, scores, more in trec.lists(source):
+        longer += more
         made = ranking.rank(scores, qrels.get(query_id, {}), depth=depth, query_id=query_id, order=order)
         made.keep(ranking.order(scores, keep, by=order) if keep else ())
         found[query_id] = made
-    found.notes = trec.notes_on(source.longer)
+    found.notes = trec.notes_on(longer)
     return found

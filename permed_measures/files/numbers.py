@@ -1,8 +1,6 @@
 """Grades and scores as text files write them."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from permed_measures.numbers import canonical
 
@@ -38,22 +36,6 @@ def score_of(text: str | bytes) -> float:
     if math.isnan(score):
         raise ValueError("the score is NaN; a ranking needs a number for every document")
     return score
-
-
-def numbers_of(column: Sequence[Any], what: str) -> list[int | float] | None:
-    """Return all grades (``what`` is qrels) or scores of a column of texts; None when one of them is none."""
-    try:
-        if what == "qrels":
-            known = {text: grade_of(text) for text in set(column)}
-            return [known[text] for text in column]
-        values = list(map(float, column))
-    except ValueError:
-        return None
-    written = "".join(column).encode() if isinstance(column[0], str) else b"".join(column)
-    if b"_" in written or not written.isascii():  # 1_0 is 10 to Python, 1 to trec_eval
-        return None
-    total = sum(values)  # NaN when one of them is, or when opposite infinities meet
-    return None if total != total and any(value != value for value in values) else values
 
 
 def _plain(text: str | bytes) -> bytes:

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from permed_measures.errors import InputError, require
-from permed_measures.files.rows import Row, pick, reader, subtopic_column, what_columns_are
+from permed_measures.files.rows import Groups, pick, subtopic_column, what_columns_are
 from permed_measures.files.source import Source
 from permed_measures.numbers import canonical
 
@@ -121,22 +121,21 @@ def columns(connection: Any, source: Source, path: str, what: str) -> tuple[str,
     return f"{quoted(query)}::VARCHAR", f"{quoted(doc)}::VARCHAR", number
 
 
-def rows(source: Source, what: str) -> Iterator[Row]:
-    """Yield every judgement, or every scored document."""
+def read(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    """Return {query_id: {doc_id: grade or score}}."""
     if source.packing is not None:
         raise source.error(f"a parquet file within {source.packing}; unpack it first")
+    table = Groups(source)
 
     def wanted(connection: Any, path: str) -> list[str]:  # noqa: ANN401  (DuckDB's)
         return [*columns(connection, source, path, what), _subtopic(connection, path, what)]
 
-    is_sound = math.isfinite if what == "qrels" else lambda value: value == value
     for row, (query_id, doc_id, value, subtopic) in parquet_rows(source, wanted):
-        if not query_id or not doc_id or value is None or not is_sound(value):
-            raise source.error(f"row {row}: {_fault(query_id, doc_id, value, what)}")
-        yield query_id, doc_id, canonical(value) if what == "qrels" else value, None, subtopic
-
-
-read = reader(rows)
+        fault = _fault(query_id, doc_id, value, what)
+        if fault:
+            raise source.error(f"row {row}: {fault}")
+        table.add(query_id, doc_id, canonical(value) if what == "qrels" else value, None, subtopic)
+    return table.groups
 
 
 def parquet_rows(source: Source, wanted: Callable[[Any, str], Sequence[str]]) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -164,9 +163,13 @@ def _subtopic(connection: Any, path: str, what: str) -> str:  # noqa: ANN401  (D
 def _fault(query_id: str | None, doc_id: str | None, value: float | None, what: str) -> str:
     if not query_id or not doc_id:
         return f"an empty id (query {query_id!r}, document {doc_id!r})"
-    number = "grade" if what == "qrels" else "score"
-    advice = "; in the shell --nan-scores drop or last decides otherwise" if value is not None and what == "run" else ""
-    return f"query {query_id!r}, document {doc_id!r}: the {number} is {value}{advice}"
+    if value is None or math.isnan(value) or (what == "qrels" and math.isinf(value)):
+        number = "grade" if what == "qrels" else "score"
+        advice = (
+            "; in the shell --nan-scores drop or last decides otherwise" if value is not None and what == "run" else ""
+        )
+        return f"query {query_id!r}, document {doc_id!r}: the {number} is {value}{advice}"
+    return ""
 
 
 def write(groups: Mapping[str, Mapping[str, float]], what: str) -> bytes:

@@ -1,9 +1,11 @@
 """Rows of query, document and number under a name each: what CSV, BEIR, JSON rows and parquet have in common."""
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from permed_measures.errors import InputError, ParamError, check_choice
+from permed_measures.ranking import Grades, Ranking
 
 if TYPE_CHECKING:
     from permed_measures.files.source import Source
@@ -147,26 +149,6 @@ def refuse_several(subtopics: Subtopics) -> None:
             )
 
 
-Row = tuple[str, str, float, int | None, str | None]
-"""Query, document, number; the line where the format has lines, and the subtopic where the file tells them apart."""
-
-
-class MixedError(Exception):
-    """The rows of a query are not together."""
-
-
-def reader(rows: Callable[["Source", str], Iterable[Row]]) -> Callable[["Source", str], dict[str, dict[str, Any]]]:
-    """Return what reads a whole file, {query_id: {doc_id: grade or score}}, of a format that gives its rows."""
-
-    def read(source: "Source", what: str) -> dict[str, dict[str, Any]]:
-        table = Groups(source)
-        for row in rows(source, what):
-            table.add(*row)
-        return table.groups
-
-    return read
-
-
 class Groups:
     """Collects the rows of a file; what a document that occurs twice in one query means, the source says."""
 
@@ -181,45 +163,29 @@ class Groups:
     def add(self, query_id: str, doc_id: str, value: float, line: int | None, subtopic: str | None = None) -> None:
         """Take one row."""
         value = -value if self._smaller else value
-        if subtopic is not None:
-            if not self._judgements.add(query_id, doc_id, subtopic, value):
-                raise self._repeated(query_id, doc_id, line)
-            return
-        group = self._groups.get(query_id)
-        if group is None:
-            group = self._groups[query_id] = {}
-        group[doc_id] = value if doc_id not in group else self._kept(query_id, doc_id, group[doc_id], value, line)
-
-    def lists(self, rows: Iterable[Row]) -> Iterator[tuple[str, dict[str, float]]]:
-        """Yield {doc_id: score} of each query of a run; one list is held at a time.
-
-        MixedError says that a query comes back: its list before was not whole.
-        """
-        last, done = None, set()
-        group: dict[str, float] = {}
-        for query_id, doc_id, score, line, _ in rows:
-            if query_id != last:
-                if last is not None:
-                    yield last, group
-                if query_id in done:
-                    raise MixedError
-                done.add(query_id)
-                last, group = query_id, {}
-            value = -score if self._smaller else score
-            group[doc_id] = value if doc_id not in group else self._kept(query_id, doc_id, group[doc_id], value, line)
-        if last is not None:
-            yield last, group
-
-    def _kept(self, query_id: str, doc_id: str, before: float, value: float, line: int | None) -> Any:  # noqa: ANN401  (one of the numbers)
-        self.source.dropped += 1
-        if self._keep is None:
-            raise self._repeated(query_id, doc_id, line)
-        return self._keep(before, value)
-
-    def _repeated(self, query_id: str, doc_id: str, line: int | None) -> InputError:
-        return self.source.error(f"query {query_id!r}, document {doc_id!r} occurs in the file before; {KEEP_ONE}", line)
+        if subtopic is None:
+            group = self._groups.setdefault(query_id, {})
+            is_new = doc_id not in group or self._keep is not None
+            self.source.dropped += doc_id in group
+            group[doc_id] = value if self._keep is None else self._keep(group.get(doc_id, value), value)
+        else:
+            is_new = self._judgements.add(query_id, doc_id, subtopic, value)
+        if not is_new:
+            msg = f"query {query_id!r}, document {doc_id!r} occurs in the file before; {KEEP_ONE}"
+            raise self.source.error(msg, line)
 
     @property
     def groups(self) -> dict[str, dict[str, Any]]:
         """All rows by query and document."""
         return self._groups or self._judgements.qrels()
+
+
+def ranked(
+    tops: Iterable[tuple[str, int, Sequence[str], Sequence[float]]], qrels: Mapping[str, Grades], depth: int
+) -> Iterator[tuple[str, Ranking]]:
+    """Rank the first documents of each query; of scores there is one more than asked: the last one may be tied."""
+    for query_id, num_ret, top, scores in tops:
+        grades = qrels.get(query_id, {})
+        places = [(place, grades[doc_id]) for place, doc_id in enumerate(top[:depth], 1) if doc_id in grades]
+        ascending = array("d", reversed(scores)) if len(set(array("f", scores))) != len(scores) else None
+        yield query_id, Ranking(places, judged=grades.values(), num_ret=num_ret, ascending=ascending, top=top[:depth])

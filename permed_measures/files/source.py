@@ -75,7 +75,6 @@ class Source(PathLike[str]):
     columns: Sequence[str] | None = None
     duplicates: str = "error"
     dropped: int = 0  # how many rows of a query and document were left out because another counts
-    longer: int = 0  # how many lines of a run have fields after its tag
 
     def __init__(
         self,
@@ -245,6 +244,21 @@ class Source(PathLike[str]):
     def error(self, message: str, line: int | None = None) -> InputError:
         """Make the error for this file."""
         return InputError(message, path=self.path, line=line)
+
+
+class Excerpt(Source):
+    """Some lines of a file, which errors know by the numbers that they have there."""
+
+    def __init__(self, source: Source, lines: Sequence[tuple[int, bytes]]) -> None:
+        self.path = source.path
+        self.form, self.columns, self.duplicates = source.form, source.columns, source.duplicates
+        self.packing = None
+        self._numbers = [number for number, _ in lines]
+        self._kept = b"\n".join(line for _, line in lines)
+
+    def error(self, message: str, line: int | None = None) -> InputError:
+        """Make the error for the whole file."""
+        return super().error(message, None if line is None else self._numbers[line - 1])
 
 
 class Unpacked(Source):

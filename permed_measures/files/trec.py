@@ -6,12 +6,11 @@ out.
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import Any, NamedTuple
 
 from permed_measures.errors import InputError
-from permed_measures.files.numbers import grade_of, numbers_of, score_of
-from permed_measures.files.rows import KEEP_ONE, Groups, Judgements, Row, SubtopicQrels, kept_of
+from permed_measures.files.numbers import grade_of, score_of
+from permed_measures.files.rows import KEEP_ONE, Judgements, SubtopicQrels, kept_of
 from permed_measures.files.source import Source, shown
 from permed_measures.render.words import counted
 
@@ -106,25 +105,37 @@ def _with_subtopics(source: Source) -> dict[str, dict[str, Any]]:
     return judgements.qrels()
 
 
-def lists(source: Source) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield {doc_id: score} of each query of a run; only the lists of a block are held.
+class MixedError(Exception):
+    """The lines of a query are not together."""
 
-    MixedError says that a query comes back. ``source.longer`` is how many lines had fields after the tag.
+
+def lists(source: Source) -> Iterator[tuple[str, dict[str, float], int]]:
+    """Yield {doc_id: score} of each query of a run, and how many more lines have fields after the tag.
+
+    Only the lists of a block are held. MixedError says that a query comes back; a list before is not whole then.
     """
-
-    def rows() -> Iterator[Row]:
-        for first, block in source.blocks():
-            found = _columns(source, "run", first, block)
-            source.longer += found.longer
-            yield from zip(found.query_ids, found.doc_ids, found.values, repeat(None), repeat(None))
-
-    source.longer = 0
-    try:
-        yield from Groups(source).lists(rows())
-    except InputError:
-        if source.dropped:  # a document occurs twice: say where it was before; what is wrong in itself comes first
-            check(source, "run")
-        raise
+    query_id: str | None = None
+    group: dict[str, float] = {}
+    count = more = 0
+    done: set[str] = set()
+    for first, block in source.blocks():
+        rows = _columns(source, "run", first, block)
+        more += rows.longer
+        for query, doc_id, value in zip(rows.query_ids, rows.doc_ids, rows.values, strict=True):
+            if query != query_id:
+                if query_id is not None:
+                    yield query_id, group, more
+                    more = 0
+                if query in done:
+                    raise MixedError
+                done.add(query)
+                query_id, group, count = query, {}, 0
+            group[doc_id] = value
+            count += 1
+            if len(group) != count:
+                _check_repetition(source, "run", source.blocks(), {hash((query, doc_id))})
+    if query_id is not None:
+        yield query_id, group, more
 
 
 class Noted(dict[str, dict[str, Any]]):
@@ -135,26 +146,33 @@ class Noted(dict[str, dict[str, Any]]):
         self.notes = notes
 
 
-def check(source: Source, what: str, blocks: Callable[[], Iterable[tuple[int, bytes]]] | None = None) -> None:
+def check(source: Source, what: str) -> None:
     """Raise the error of the first line that is wrong, else of one that repeats another; the file is not kept."""
-    blocks = blocks or source.blocks
     seen = array("q")
-    for first, block in blocks():
+    for first, block in source.blocks():
         rows = _columns(source, what, first, block)
         seen.extend(map(hash, zip(rows.query_ids, rows.doc_ids, strict=True)))
     again = _repeated(seen)
     if again:
-        _check_repetition(source, what, blocks(), again)
+        _check_repetition(source, what, source.blocks(), again)
 
 
-def check_part(source: Source, what: str, start: int, stop: int) -> None:
-    """Do so for a part of a file, which starts where a line does, and stops where one does."""
+def check_parts(source: Source, what: str, parts: Iterable[tuple[int, int]]) -> None:
+    """Raise the error of the first wrong line in some parts of a file, else of one that repeats another of its part.
+
+    A part starts where a line does, and stops where one does.
+    """
     line = 1
     with source.open() as file:
-        while file.tell() < start:
-            line += file.read(min(_PIECE, start - file.tell())).count(b"\n")
-        block = file.read(stop - start).removesuffix(b"\n")
-    check(source, what, lambda: [(line, block)])
+        for start, stop in parts:
+            while file.tell() < start:
+                line += file.read(min(_PIECE, start - file.tell())).count(b"\n")
+            block = file.read(stop - start)
+            rows = _columns(source, what, line, block.removesuffix(b"\n"))
+            again = _repeated(array("q", map(hash, zip(rows.query_ids, rows.doc_ids, strict=True))))
+            if again:
+                _check_repetition(source, what, [(line, block.removesuffix(b"\n"))], again)
+            line += block.count(b"\n")
 
 
 class _Rows(NamedTuple):
@@ -184,7 +202,7 @@ def _columns(source: Source, what: str, first: int, block: bytes) -> _Rows:
         raise _fault(source, what, first, block)
     fields, line_end = found
     step = _FIELDS[what] + 1
-    values = numbers_of(fields[_VALUE[what] :: step], what)
+    values = _values(fields[_VALUE[what] :: step], what)
     if values is None:
         raise _fault(source, what, first, block)
     if longer or line_end != _LINE_END:  # what was cut off is text, too
@@ -223,6 +241,22 @@ def _fields(lines: bytes, what: str) -> tuple[list[Any], str | bytes] | None:
     if len(fields) != step * count - 1 or fields[step - 1 :: step].count(line_end) != count - 1:
         return None
     return fields, line_end
+
+
+def _values(column: Sequence[Any], what: str) -> list[int | float] | None:
+    """Return the numbers; None when one of them is none."""
+    try:
+        if what == "qrels":
+            known = {text: grade_of(text) for text in set(column)}
+            return [known[text] for text in column]
+        values = list(map(float, column))
+    except ValueError:
+        return None
+    has_underscore = "_" in "".join(column) if isinstance(column[0], str) else b"_" in b"".join(column)
+    if has_underscore:  # 1_0 is 10 to Python, 1 to trec_eval
+        return None
+    total = sum(values)  # NaN when one of them is, or when opposite infinities meet
+    return None if total != total and any(value != value for value in values) else values
 
 
 def _numbered(first: int, block: bytes) -> Iterator[tuple[int, bytes, list[bytes]]]:
@@ -267,7 +301,7 @@ def error_of(source: Source, number: int, line: bytes, first: int | None = None)
     return source.error(msg, number)
 
 
-def lines_like(source: Source, wanted: bytes, *, again: bool) -> list[int]:
+def numbers_of(source: Source, wanted: bytes, *, again: bool) -> list[int]:
     """Return the number of the first such line; of the first two with its query and document, where they repeat."""
     fields = wanted.split()
     numbers: list[int] = []

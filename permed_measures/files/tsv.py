@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from permed_measures.files import csv_table
-from permed_measures.files.csv_table import read, rows, what_is
+from permed_measures.files.csv_table import read, what_is
 
-__all__ = ["DESCRIPTION", "NAME", "ROWS", "SUFFIXES", "fits", "read", "rows", "what_is", "write"]
+__all__ = ["DESCRIPTION", "NAME", "ROWS", "SUFFIXES", "fits", "read", "what_is", "write"]
 
 NAME = "tsv"
 DESCRIPTION = "the same with tabs"
