@@ -33,6 +33,7 @@ from permed_measures.ranking import (
     Rankings,
     check_ids,
     compiled_part,
+    numpy_is_worth_it,
     rank,
     rank_list,
 )
@@ -311,8 +312,11 @@ def rankings_of(  # noqa: PLR0913  (what is ranked, and how far down)
     """Rank the documents of many queries, those below ``depth`` left out; counts are those of the top ``cutoff``."""
     lists: dict[str, Any] = run if type(run) is dict else dict(run)
     filled = compiled_columns(qrels, lists, query_ids, (depth, cutoff), order)
-    if filled is None:
-        filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
+    if filled is None and set(map(type, lists.values())) == {dict}:
+        documents = sum(map(len, lists.values()))
+        whole = depth is None or documents <= 4 * depth * len(lists)  # elsewhere the top of each list is soon found
+        if whole and numpy_is_worth_it(documents):
+            filled = arrays.fill(qrels, lists, query_ids, (depth, cutoff), order)
     if filled is not None:
         return filled
     views = []

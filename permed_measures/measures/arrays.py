@@ -39,19 +39,13 @@ _Scores = list[dict[str, float]]
 def fill(
     qrels: Mapping[str, Any], run: Mapping[str, Any], query_ids: list[str], bounds: Bounds, order: Order
 ) -> Rankings | None:
-    """Rank all queries as :func:`~permed_measures.ranking.rank` does one.
-
-    None where that one is faster, as it soon finds the top of long lists, and in doubt, which it settles.
-    """
+    """Rank all queries as :func:`~permed_measures.ranking.rank` does one; None in doubt, which that one settles."""
     lists = list(map(run.get, query_ids, repeat(_NONE)))
     judged = list(map(qrels.get, query_ids, repeat(_NONE)))
     if not lists or not set(map(type, lists)) | set(map(type, judged)) <= {dict}:
         return None
     num_ret, num_judged = list(map(len, lists)), list(map(len, judged))
-    documents = sum(num_ret)
-    if not numpy_is_worth_it(documents) or (bounds[0] is not None and documents > 4 * bounds[0] * len(lists)):
-        return None
-    step = 1 + len(lists) // (1 + (documents + sum(num_judged)) // _BATCH)
+    step = 1 + len(lists) // (1 + (sum(num_ret) + sum(num_judged)) // _BATCH)
     parts = []
     for start in range(0, len(lists), step):
         some = slice(start, start + step)
