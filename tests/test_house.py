@@ -23,6 +23,7 @@ LAYERS = (
     ("cli",),
 )
 """Each room may import from those above it, and from its own line."""
+MOST_LINES = 400
 
 LAYER = {room: place for place, rooms in enumerate(LAYERS) for room in rooms}
 PATHS = {
@@ -87,6 +88,11 @@ def test_no_cycle():
     for module in sorted(PATHS):
         if module not in state:
             visit(module, [])
+
+
+def test_no_module_is_longer_than_one_reads_at_once():
+    long = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in PATHS.items()}
+    assert {module: lines for module, lines in long.items() if lines > MOST_LINES} == {}
 
 
 @pytest.mark.parametrize("module", sorted(PATHS))

@@ -8,7 +8,8 @@ import click
 from permed_measures.errors import ParamError
 from permed_measures.files import by_name, by_suffix, format_of, formats, formatted
 from permed_measures.files.output import print_note, print_notes, write_whole
-from permed_measures.files.source import Source, packed, unpacked_name
+from permed_measures.files.packings import packed, unpacked_name
+from permed_measures.files.source import Source
 from permed_measures.render.words import counted, queries
 
 

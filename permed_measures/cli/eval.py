@@ -15,7 +15,7 @@ from permed_measures.errors import InputError, ParamError
 from permed_measures.evaluate import Evaluation, evaluate, read_for, save_all
 from permed_measures.evaluate.report import Evaluations
 from permed_measures.files.output import print_notes
-from permed_measures.files.source import unpacked_name
+from permed_measures.files.packings import unpacked_name
 from permed_measures.inputs import as_qrels
 from permed_measures.ranking import ORDERS, Ties
 from permed_measures.render.progress import progress

@@ -11,57 +11,24 @@ from os import PathLike, fspath
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Thread
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from permed_measures.errors import InputError, require
+from permed_measures.files.packings import LONGEST_MAGIC, PACKINGS, BrokenZstdError, Unzstd, unpacked_name
 
 BLOCK = 1 << 15  # what its lines are split into stays in the processor's cache: twice as fast as 1 << 20
 
 
-class Packing(NamedTuple):
-    """A way of packing files: how one starts, what its name ends in, what unpacks it, Python's module for it."""
-
-    magic: bytes
-    suffix: str
-    unpacker: str
-    module: str
-
-
-PACKINGS = {
-    "gzip": Packing(b"\x1f\x8b", ".gz", "gunzip", "gzip"),
-    "bzip2": Packing(b"BZh", ".bz2", "bunzip2", "bz2"),
-    "xz": Packing(b"\xfd7zXZ\0", ".xz", "unxz", "lzma"),
-    "zstd": Packing(b"\x28\xb5\x2f\xfd", ".zst", "unzstd", ""),
-}
-_LONGEST_MAGIC = max(len(packing.magic) for packing in PACKINGS.values())
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
 _PIECE = 1 << 17  # what is unpacked and copied stays in the processor's cache: a tenth faster than 1 << 20
 _PIPE = 1 << 20
-_SMALL = 1 << 13  # even where it is made to, it unpacks to no more than 256 MB
 _HELD_OF_PIPE = 8 << 20
 _HELD = 64 << 20
 _RATIO = 100  # what has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30
 
 
 STDIN = "-"  # the path that means standard input; a file of that name is written ./- or given as a Path
-
-
-def unpacked_name(name: str) -> str:
-    """Return the name of a file without the suffix of its packing."""
-    suffix = next((p.suffix for p in PACKINGS.values() if name.lower().endswith(p.suffix)), "")
-    return name[: len(name) - len(suffix)]
-
-
-def packed(content: bytes, name: str) -> bytes:
-    """Pack the content of a file as the suffix of its name says."""
-    packing = next((how for how in PACKINGS.values() if name.lower().endswith(how.suffix)), None)
-    if packing is None:
-        return content
-    if not packing.module:
-        return _zstd_packed(content)
-    fixed = {"mtime": 0} if packing.module == "gzip" else {}
-    return bytes(require(packing.module, extra="cli").compress(content, **fixed))
 
 
 class Source(PathLike[str]):
@@ -93,7 +60,7 @@ class Source(PathLike[str]):
                 start = self._keep(_standard_input())
             else:
                 with self.path.open("rb") as file:
-                    start = file.read(_LONGEST_MAGIC) if self.path.is_file() else self._keep(file)
+                    start = file.read(LONGEST_MAGIC) if self.path.is_file() else self._keep(file)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise self._unreadable(error) from error
         self.packing = next((name for name, packing in PACKINGS.items() if start.startswith(packing.magic)), None)
@@ -160,7 +127,7 @@ class Source(PathLike[str]):
     @contextmanager
     def _unpacked(self, plain: IO[bytes]) -> Iterator[IO[bytes]]:
         module = PACKINGS[self.packing or ""].module
-        unpacking = require(module, extra="cli").open(plain) if module else io.BufferedReader(_Unzstd(plain), _PIECE)
+        unpacking = require(module, extra="cli").open(plain) if module else io.BufferedReader(Unzstd(plain), _PIECE)
         broken = getattr(sys.modules.get("lzma"), "LZMAError", EOFError)
         try:
             with unpacking as file:
@@ -329,56 +296,6 @@ def copy(file: IO[bytes], into: IO[bytes]) -> None:
     """Write the rest of one file into another."""
     while piece := file.read(_PIECE):
         into.write(piece)
-
-
-class BrokenZstdError(ValueError):
-    """Bytes that are not a whole zstd file."""
-
-
-class _Unzstd(io.RawIOBase):
-    """A zstd file unpacked, which may consist of several frames."""
-
-    def __init__(self, packed: IO[bytes]) -> None:
-        self._packed = packed
-        self._frame: Any = None
-        self._made = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  (whatever bytes can be written into)
-        while not self._made:
-            at_end = self._frame is None or self._frame.eof
-            piece = (self._frame.unused_data if self._frame is not None and at_end else b"") or self._packed.read(
-                _SMALL
-            )
-            if not piece:
-                if not at_end:
-                    raise BrokenZstdError("it ends too early")
-                return 0
-            self._frame = _zstd_frame() if at_end else self._frame
-            try:
-                self._made = self._frame.decompress(piece)
-            except Exception as error:  # each package has its own, and none has a common base
-                raise BrokenZstdError(str(error)) from error
-        count = min(len(buffer), len(self._made))
-        buffer[:count] = self._made[:count]
-        self._made = self._made[count:]
-        return count
-
-
-def _zstd_frame() -> Any:  # noqa: ANN401  (of one package or the other)
-    try:
-        return import_module("compression.zstd").ZstdDecompressor()  # from Python 3.14 on
-    except ImportError:
-        return require("zstandard", extra="cli").ZstdDecompressor().decompressobj()
-
-
-def _zstd_packed(content: bytes) -> bytes:
-    try:
-        return bytes(import_module("compression.zstd").compress(content))  # from Python 3.14 on
-    except ImportError:
-        return bytes(require("zstandard", extra="cli").ZstdCompressor().compress(content))
 
 
 @contextmanager
