@@ -86,7 +86,6 @@ def test_columns_are_what_rank_says(order, data, bounds):
         check_places(found.columns)
 
 
-@pytest.mark.skipif(ranking_module.COLUMNS is None, reason="nothing compiled is in use")
 @pytest.mark.parametrize("order", ORDERS)
 @given(data=several(), bounds=st.sampled_from([(None, None), (3, 2), (12, 5)]))
 @examples(100)
@@ -94,6 +93,9 @@ def test_one_pass_says_what_checking_and_ranking_say(order, data, bounds):
     checked, run, _ = data
     qrels = dict(checked)
     found = joined(qrels, run, bounds, order)
+    if ranking_module.COLUMNS is None:  # nothing compiled is in use, so there is no such pass
+        assert found is None
+        return
     ranked = PART.columns(
         checked, run, list(qrels), *(-1 if bound is None else bound for bound in bounds), order == "float64"
     )
