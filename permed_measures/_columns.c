@@ -675,68 +675,8 @@ static PyObject *handed(PyObject *module, PyObject *arguments) {
     Py_RETURN_TRUE;
 }
 
-/* ---- hashes: whether all of them differ ---- */
-
-#define BUCKETS 512 /* so that the hashes of ten million rows that share a bucket stay in the processor's cache */
-
-/* Bring hashes of one bucket together, where they are; ends[b] is where the bucket b ends. */
-static void into_buckets(uint64_t *hashes, size_t number, size_t *ends) {
-    size_t next[BUCKETS], total = 0;
-    memset(ends, 0, BUCKETS * sizeof *ends);
-    for (size_t i = 0; i < number; i++) ends[hashes[i] % BUCKETS]++;
-    for (size_t bucket = 0; bucket < BUCKETS; bucket++) {
-        next[bucket] = total;
-        ends[bucket] = total += ends[bucket];
-    }
-    for (size_t bucket = 0; bucket < BUCKETS; bucket++)
-        while (next[bucket] < ends[bucket]) {
-            uint64_t hash = hashes[next[bucket]];
-            while (hash % BUCKETS != bucket) {
-                uint64_t *place = &hashes[next[hash % BUCKETS]++], other = *place;
-                *place = hash;
-                hash = other;
-            }
-            hashes[next[bucket]++] = hash;
-        }
-}
-
-/* Whether all hashes of a bucket differ; slots is a table of a power of two, all 0, and more than there are hashes. */
-static int differ(const uint64_t *hashes, size_t number, uint64_t *slots, size_t mask) {
-    int zeros = 0;
-    for (size_t i = 0; i < number; i++) {
-        size_t place = (size_t)(hashes[i] / BUCKETS) & mask;
-        if (hashes[i] == 0 && zeros++) return 0;
-        while (slots[place] != 0 && slots[place] != hashes[i]) place = (place + 1) & mask;
-        if (slots[place] != 0) return 0;
-        slots[place] = hashes[i];
-    }
-    return 1;
-}
-
-PyDoc_STRVAR(all_differ_doc, "all_differ(hashes)\n--\n\n"
-             "Whether no two of the 64-bit numbers in a bytearray are equal; leaves them in another order.");
-
-static PyObject *all_differ(PyObject *module, PyObject *given) {
-    size_t ends[BUCKETS], number, start = 0, most = 0, room = 2;
-    uint64_t *hashes, *slots;
-    int all = 1;
-    (void)module;
-    if (!PyObject_TypeCheck(given, &PyByteArray_Type)) Py_RETURN_NONE;
-    hashes = (uint64_t *)PyByteArray_AsString(given);
-    number = (size_t)PyByteArray_Size(given) / sizeof *hashes;
-    into_buckets(hashes, number, ends);
-    for (size_t bucket = 0; bucket < BUCKETS; start = ends[bucket++])
-        most = ends[bucket] - start > most ? ends[bucket] - start : most;
-    while (room < 2 * most) room *= 2;
-    if ((slots = malloc(room * sizeof *slots)) == NULL) return PyErr_NoMemory();
-    start = 0;
-    for (size_t bucket = 0; all && bucket < BUCKETS; start = ends[bucket++]) {
-        memset(slots, 0, room * sizeof *slots);
-        all = differ(hashes + start, ends[bucket] - start, slots, room - 1);
-    }
-    free(slots);
-    return PyBool_FromLong(all);
-}
+PyObject *all_differ(PyObject *module, PyObject *arguments); /* _hashes.c */
+extern const char all_differ_doc[];
 
 #ifndef _WIN32 /* _trec.c needs POSIX */
 PyObject *read_trec(PyObject *module, PyObject *arguments);
@@ -744,7 +684,7 @@ extern const char read_trec_doc[];
 #endif
 
 static PyMethodDef functions[] = {
-    {"all_differ", all_differ, METH_O, all_differ_doc},
+    {"all_differ", all_differ, METH_VARARGS, all_differ_doc},
     {"columns", columns_of, METH_VARARGS, columns_doc},
     {"handed", handed, METH_VARARGS, handed_doc},
     {"plain_qrels", plain_qrels, METH_O, plain_qrels_doc},

@@ -7,6 +7,7 @@ import random
 import pytest
 
 duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install 'permed-measures[tables]'")
+pl = pytest.importorskip("polars", reason="Polars is not installed: pip install 'permed-measures[tables]'")
 nw = pytest.importorskip("narwhals", reason="Narwhals is not installed: pip install 'permed-measures[tables]'")
 
 QUERIES, LENGTH, DEPTH = 20, 30, 5
@@ -23,17 +24,18 @@ def run():
 
 
 def ranked(rows, depth):
-    from permed_measures.tables.engines import best_lists, rank_run, within_reach
+    from permed_measures.tables.best_lists import best_lists
+    from permed_measures.tables.engines import rank_run
 
     connection = duckdb.connect()
     connection.execute("SET memory_limit = '1GB'")
     connection.execute("CREATE TABLE run (query VARCHAR, doc VARCHAR, score DOUBLE)")
     connection.executemany("INSERT INTO run VALUES (?, ?, ?)", rows)
     run = nw.from_native(connection.table("run"))
-    lists = best_lists(run, depth)
-    narrowed = run if lists is None else within_reach(run, lists, depth)
+    best = best_lists(run, depth)
+    narrowed = run if best is None else best.within_reach(run, depth)
     ((left,),) = narrowed.select(nw.len()).to_native().fetchall()
-    relation = nw.to_native(rank_run(narrowed, depth, narrowed=lists is not None))
+    relation = nw.to_native(rank_run(narrowed, depth, narrowed=best is not None))
     return sorted(relation.fetchall()), left < len(rows)
 
 
@@ -49,7 +51,7 @@ def by_hand(run, depth):
     ids=["enough memory", "lists as long as the depth", "more queries than memory"],
 )
 def test_ranks_are_those_of_the_whole_order(run, depth, bytes_each, drops, monkeypatch):
-    monkeypatch.setattr("permed_measures.tables.engines._BEST_SCORE_BYTES", bytes_each)
+    monkeypatch.setattr("permed_measures.tables.best_lists._SCORE_BYTES", bytes_each)
     rows = [(query, doc, score) for query, scores in run.items() for doc, score in scores.items()]
     assert ranked(rows, depth) == (sorted(by_hand(run, depth)), drops)
 
@@ -129,20 +131,71 @@ def test_a_repeated_document_is_found_wherever_it_is(engine, rows, plain, monkey
                 assert not all_differ(as_table(table(session, columns, wrong), "run").unknown_rows)
 
 
+@pytest.mark.parametrize("plain", [False, True], ids=["as installed", "without the compiled part"])
+def test_grades_that_are_no_numbers_and_pairs_the_other_way_round(plain, monkeypatch):
+    """Where documents are queries too, the hashes of (a, b) and (b, a) must differ; a grade must be finite."""
+    from permed_measures.tables.hashes import all_differ
+    from permed_measures.tables.inputs import as_table
+
+    if plain:
+        monkeypatch.setattr("permed_measures.tables.hashes.compiled_part", lambda: None)
+    pairs = [(f"d{a}", f"d{b}") for a in range(30) for b in range(30)]
+    columns = {"query_id": [query for query, _ in pairs], "doc_id": [doc for _, doc in pairs]}
+
+    def in_duckdb(rows):
+        kinds = ("VARCHAR", "VARCHAR", "DOUBLE")
+        unnested = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in zip(rows, kinds, strict=True))
+        connection = duckdb.connect()
+        connection.execute(f"CREATE TABLE t AS SELECT {unnested}", list(rows.values()))
+        return connection.table("t")
+
+    for make in (pl.LazyFrame, in_duckdb):
+        for grade, fine in ((1.0, True), (float("nan"), False), (float("inf"), False), (None, False)):
+            qrels = make({**columns, "relevance": [*[0.0] * (len(pairs) - 1), grade]})
+            found = all_differ(as_table(qrels, "qrels").unknown_rows, "grade")
+            assert (found is not None) == fine
+            assert not fine or found.rows == len(pairs)
+            assert not fine or found.lists in (None, pytest.approx(30, rel=0.01))
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 5000])
 def test_equal_numbers_are_found_wherever_they_are(number):
-    from array import array
-
     from permed_measures.ranking import compiled_part
 
     if compiled_part() is None:
         pytest.skip("the compiled part is not there")
     rng = random.Random(20261118)
     some = list({0, 2**64 - 1, *(rng.getrandbits(64) for _ in range(number))})[:number]
-    assert compiled_part().all_differ(bytearray(array("Q", some)))
+
+    def found(numbers, *, pieces=1, kind=pl.UInt64):
+        step = len(numbers) // pieces + 1
+        parts = [numbers[at : at + step] for at in range(0, len(numbers) or 1, step)]
+        table = pl.concat([pl.DataFrame({"hash": part}, schema={"hash": kind}) for part in parts], rechunk=False)
+        return compiled_part().all_differ(table.__arrow_c_stream__(), 4)
+
+    first_bits = len({one >> 60 for one in some})
+    assert found(some) == found(some, pieces=7) == (number, first_bits)
+    assert found([one // 2 for one in some], kind=pl.Int64) is None  # not hashes
+    assert found([*some, None]) is found([None, *some]) is None
     for again in some[:: max(1, number // 20)] + [0] * (0 in some):
         place = rng.randrange(number + 1)
-        assert not compiled_part().all_differ(bytearray(array("Q", [*some[:place], again, *some[place:]])))
+        assert found([*some[:place], again, *some[place:]], pieces=rng.randint(1, 9)) is None
+
+
+def test_a_stream_is_read_once_and_nothing_else_is_read_at_all():
+    from permed_measures.ranking import compiled_part
+
+    if compiled_part() is None:
+        pytest.skip("the compiled part is not there")
+    all_differ = compiled_part().all_differ
+    stream = pl.DataFrame({"hash": [3, 5]}, schema={"hash": pl.UInt64}).slice(1).__arrow_c_stream__()
+    assert all_differ(stream, 8) == (1, 1)
+    assert all_differ(stream, 8) in (None, (0, 0))  # nothing is left
+    for other in (None, b"hash", object(), pl.DataFrame({"a": [1], "b": [2]}).__arrow_c_stream__()):
+        assert all_differ(other, 8) is None
+    late = "CASE WHEN i = 99999 THEN error('no') ELSE hash(i) END::UBIGINT AS hash"
+    failing = duckdb.sql(f"SELECT {late} FROM range(100000) numbers(i)")  # noqa: S608  (ours)
+    assert all_differ(failing.__arrow_c_stream__(), 8) is None
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
@@ -178,9 +231,9 @@ def test_the_best_of_lists_tell_the_same_facts_as_all_rows(engine, run):
             returned = as_table(table_of(session, run, "score"), "run")
             found = []
             for best in (False, True):
-                with inspected(qrels, returned, DEPTH, best=best) as (facts, lists):
-                    assert (lists is not None) == best
-                    found.append(facts)
+                with inspected(qrels, returned, DEPTH, best=best) as inside:
+                    assert (inside.best is not None) == best
+                    found.append(inside.facts)
         known = {query: len(run.get(query, ())) for query in judged}
         for facts in found:
             assert (facts.run_rows, facts.looked_at) == (

@@ -1,4 +1,4 @@
-"""Rows, lists and ties of tables, counted: of every system where there are several."""
+"""Rows and lists of tables, counted: of every system where there are several."""
 
 from collections.abc import Collection
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 import narwhals as nw
 
 from permed_measures.notes import NAMED, Queries
-from permed_measures.tables.engines import best_scores, fetch, highest_scores
-from permed_measures.tables.inputs import in_32_bits
-from permed_measures.tables.ranking_table import ONE, QUERY, SCORE, SYSTEM, list_keys, queries_of, with_one
+from permed_measures.tables.engines import fetch
+from permed_measures.tables.ranking_table import ONE, QUERY, SYSTEM, list_keys, queries_of, with_one
 
 
 def full_join(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
@@ -33,36 +32,6 @@ def sums_by_system(rows: nw.LazyFrame[Any], columns: Collection[str]) -> dict[st
         system: dict(zip(columns, (int(n or 0) for n in counts), strict=True))
         for system, *counts in sorted(found, key=str)
     }
-
-
-def count_ties(
-    rows: nw.LazyFrame[Any], depth: int | None, lists: nw.LazyFrame[Any] | None = None
-) -> dict[str | None, tuple[int, int]]:
-    """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats.
-
-    ``rows`` holds 64-bit scores, and no NaN; ``lists`` are their best ones, where they are known. The counts are of
-    every system, or of None.
-    """
-    if lists is not None and depth is not None:
-        ranked = best_scores(lists, depth)
-    else:
-        keys = list_keys(rows)
-        top = rows.select(*keys, SCORE) if depth is None else highest_scores(rows, depth + 1)
-        ranked = with_one(top).with_columns(
-            place=nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=SCORE),
-            above=nw.col(SCORE).shift(-1).over(*keys, order_by=SCORE),
-            below=nw.col(SCORE).shift(1).over(*keys, order_by=SCORE),
-        )
-        ranked = ranked if depth is None else ranked.filter(nw.col("place") <= depth)
-    names = (SCORE, "above", "below")
-    score, above, below = map(nw.col, names)
-    score32, above32, below32 = (in_32_bits(ranked, name) for name in names)
-    tied = ranked.with_columns(
-        single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
-        double=nw.when((score == above) | (score == below)).then(1).otherwise(0),
-    )
-    found = sums_by_system(tied, ("single", "double"))
-    return {system: (counts["single"], counts["double"]) for system, counts in found.items()}
 
 
 def some_lists(lists: nw.LazyFrame[Any]) -> dict[str | None, Queries]:

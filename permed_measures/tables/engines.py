@@ -10,18 +10,15 @@ import narwhals as nw
 from permed_measures.errors import require
 from permed_measures.tables.ranking_table import DOC, ONE, RANK, SCORE, list_keys, with_one
 
-HASH, BEST, WRONG = "hash", "best", "wrong"
+HASH = "hash"
 _AT_ONCE = 10_000
 
 BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
 """What Ibis calls a database, and how it names the order of bytes."""
 _VIEWS = count()
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-_MOST_BEST = 1_000_000
+MOST_BEST = 1_000_000
 """DuckDB's max(…, n) takes no more."""
-_BEST_SCORE_BYTES = 128
-"""What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
-_FLOAT32_MOST = (2 - 2**-23) * 2.0**127
 
 
 def can_be_joined(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any]) -> bool:
@@ -47,7 +44,7 @@ def compare_bytes(frame: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
         return frame.with_columns(nw.col(*columns).cast(nw.String))
     relation = nw.to_native(frame)
     shown = [f"{name} COLLATE C AS {name}" if name in columns else name for name in relation.columns]
-    return _lazy(relation.project(", ".join(shown)))
+    return lazy_frame(relation.project(", ".join(shown)))
 
 
 def _compare_bytes_behind_ibis(table: Any, columns: tuple[str, ...]) -> nw.LazyFrame[Any]:  # noqa: ANN401  (Ibis's)
@@ -57,10 +54,10 @@ def _compare_bytes_behind_ibis(table: Any, columns: tuple[str, ...]) -> nw.LazyF
     except ibis.common.exceptions.IbisError:  # a table without a database, for to_sql(), which knows the dialect
         collation = None
     if collation is None:
-        return _lazy(table)
+        return lazy_frame(table)
     view = table.alias(f"permed_as_text_{next(_VIEWS)}")
     shown = [f'"{name}" COLLATE {collation} AS "{name}"' if name in columns else f'"{name}"' for name in table.columns]
-    return _lazy(sql_view(view, f'SELECT {", ".join(shown)} FROM "{view.get_name()}"', view.schema()))  # noqa: S608  (ours)
+    return lazy_frame(sql_view(view, f'SELECT {", ".join(shown)} FROM "{view.get_name()}"', view.schema()))  # noqa: S608  (ours)
 
 
 def sql_view(parent: Any, query: str, schema: Any) -> Any:  # noqa: ANN401  (Ibis's)
@@ -79,7 +76,7 @@ def with_unknown_numbers(frame: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[
         return frame
     relation = nw.to_native(frame)
     opaque = [f"greatest({n}::DOUBLE, {n}::DOUBLE - random()) AS {n}" if n == column else n for n in relation.columns]
-    return _lazy(relation.project(", ".join(opaque)))
+    return lazy_frame(relation.project(", ".join(opaque)))
 
 
 def rank_run(run: nw.LazyFrame[Any], depth: int | None, *, narrowed: bool = False) -> nw.LazyFrame[Any]:
@@ -95,85 +92,23 @@ def rank_run(run: nw.LazyFrame[Any], depth: int | None, *, narrowed: bool = Fals
         run = _best_in_polars(run, depth) if run.implementation.is_polars() else _best(run, depth)
     if run.implementation.is_duckdb():  # which orders in files where memory ends
         ranked = _down_to(nw.to_native(run).project(f"{', '.join(keys)}, {DOC}, {_place(keys)}"), depth)
-        return _lazy(ranked.project(f"{', '.join(keys)}, {DOC}, place::DOUBLE AS {RANK}"))
+        return lazy_frame(ranked.project(f"{', '.join(keys)}, {DOC}, place::DOUBLE AS {RANK}"))
     # counted from the end of the ascending order, because an order has one direction here
     place = nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=[SCORE, DOC])
     ranked = with_one(run).with_columns(place.cast(nw.Float64).alias(RANK)).select(*keys, DOC, RANK)
     return ranked if depth is None else ranked.filter(nw.col(RANK) <= depth)
 
 
-def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None = None) -> nw.LazyFrame[Any] | None:
-    """Return the best of each list, down to one more than the depth: what :func:`within_reach` makes its rows of.
-
-    In Polars these are the rows themselves. In DuckDB a row for each list: its length, its highest 64-bit scores,
-    descending, and how many scores are missing or NaN, of which one is enough. ``number`` is how many lists there are,
-    where that is known. None where the engine does not find them in one pass, or where they are not few beside memory:
-    in DuckDB they stay in memory, while an order of whole lists does not.
-    """
-    keys, native = list_keys(run), nw.to_native(run)
-    if depth is None or depth >= _MOST_BEST:
-        return None
-    if run.implementation.is_polars():
-        best = nw.get_native_namespace(run).col(SCORE).top_k(depth + 1).min()
-        return _not_below(_lazy(native.with_columns(best.over(keys).alias("least"))))
-    if not run.implementation.is_duckdb():
-        return None
-    of = ", ".join(keys)
-    rows, found, memory = size_of(native, "0" if number else f"approx_count_distinct(hash({of}))")
-    number = number or found
-    if 2 * depth * number > rows or number * (depth + 1) * _BEST_SCORE_BYTES > memory / 2:
-        return None
-    best = f"count(*) AS {ONE}, count({SCORE}) AS numbers, max({SCORE}, {depth + 1}) AS {BEST}"
-    lists = native.aggregate(f"{of}, {best}", of)
-    wrong = f"{ONE} - numbers + coalesce(isnan({BEST}[1])::INTEGER, 0) AS {WRONG}"
-    return _lazy(lists.project(f"{of}, {ONE}, {BEST}, {wrong}"))
-
-
-def within_reach(run: nw.LazyFrame[Any], lists: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
-    """Leave out the rows with 64-bit scores that are below the depth of their list, in 32 bits too."""
-    keys = list_keys(lists)
-    if lists.implementation.is_polars():
-        return lists
-    least = _lazy(nw.to_native(lists).project(f"{', '.join(keys)}, {BEST}[{depth}] AS least"))
-    return _not_below(run, least)
-
-
-def _not_below(run: nw.LazyFrame[Any], least: nw.LazyFrame[Any] | None = None) -> nw.LazyFrame[Any]:
-    """Keep the rows whose score is the ``least`` of their list, a column beside it or in a table, or rounds to it."""
-    score = nw.col("least")
-    score = nw.when(score > _FLOAT32_MOST).then(_FLOAT32_MOST).otherwise(score)
-    nearly = score - score.abs() * 2.0**-22 - 2.0**-148  # further away than anything that is rounded to the same
-    lowest = nw.lit(float("-inf"))
-    bound = nw.when(score >= -_FLOAT32_MOST).then(nearly).otherwise(lowest)
-    if least is None:
-        return run.filter(nw.col(SCORE) >= bound).drop("least")
-    bounds = least.with_columns(least=bound)
-    return run.join(bounds, on=list_keys(least), how="inner").filter(nw.col(SCORE) >= nw.col("least")).drop("least")
-
-
-def best_scores(lists: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
-    """Return the highest scores of each list, a row each, with the one above and the one below."""
-    keys, native = list_keys(lists), nw.to_native(lists)
-    if lists.implementation.is_polars():
-        polars = nw.get_native_namespace(lists)
-        best = native.group_by(keys).agg(SCORE).with_columns(polars.col(SCORE).list.sort(descending=True))
-        scores = polars.col(SCORE).list
-        rounded = scores.head(depth + 1).cast(polars.List(polars.Float32)).list
-        tied = best.filter(rounded.n_unique() < rounded.len())  # there is nothing to count in the others
-        beside = {"above": scores.shift(1).list.head(depth), "below": scores.shift(-1).list.head(depth)}
-        return _lazy(tied.with_columns(scores.head(depth), **beside).explode(SCORE, *beside))
-    beside = {SCORE: f"{BEST}[:{depth}]", "above": f"[NULL] || {BEST}[:{depth - 1}]", "below": f"{BEST}[2:{depth + 1}]"}
-    return _lazy(native.project(", ".join([*keys, *(f"unnest({those}) AS {name}" for name, those in beside.items())])))
-
-
 def highest_scores(run: nw.LazyFrame[Any], number: int) -> nw.LazyFrame[Any]:
     """Return the highest scores of each list, and more where some are equal: its keys and score."""
     keys, native = list_keys(run), nw.to_native(run)
-    if run.implementation.is_duckdb() and number <= _MOST_BEST:
+    if run.implementation.is_duckdb() and number <= MOST_BEST:
         of = ", ".join(keys)
-        return _lazy(native.aggregate(f"{of}, unnest(max({SCORE}, {number})) AS {SCORE}", of))
+        return lazy_frame(native.aggregate(f"{of}, unnest(max({SCORE}, {number})) AS {SCORE}", of))
     if run.implementation.is_spark_like():
-        return _lazy(_down_to(native.selectExpr(*keys, SCORE, _place(keys, f"{SCORE} DESC")), number).drop("place"))
+        return lazy_frame(
+            _down_to(native.selectExpr(*keys, SCORE, _place(keys, f"{SCORE} DESC")), number).drop("place")
+        )
     best = _best_in_polars(run, number) if run.implementation.is_polars() else _best(run, number)
     return best.select(*keys, SCORE)
 
@@ -186,7 +121,7 @@ def _best(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
 def _best_in_polars(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
     """Find the same in half the time: Polars looks for the best scores without ranking all."""
     column = nw.get_native_namespace(run).col
-    return _lazy(nw.to_native(run).filter(column(SCORE) >= column(SCORE).top_k(depth).min().over(list_keys(run))))
+    return lazy_frame(nw.to_native(run).filter(column(SCORE) >= column(SCORE).top_k(depth).min().over(list_keys(run))))
 
 
 def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame[Any]:  # noqa: ANN401  (Spark's)
@@ -195,7 +130,7 @@ def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame
     So Spark drops what is below the depth before rows are exchanged: WindowGroupLimit, down to a depth of 1,000.
     """
     ranked = _down_to(run.selectExpr(*keys, DOC, _place(keys)), depth)
-    return _lazy(ranked.selectExpr(*keys, DOC, f"CAST(place AS DOUBLE) AS {RANK}"))
+    return lazy_frame(ranked.selectExpr(*keys, DOC, f"CAST(place AS DOUBLE) AS {RANK}"))
 
 
 def _place(keys: list[str], order: str = f"{SCORE} DESC, {DOC} DESC") -> str:
@@ -220,7 +155,7 @@ def kept(frame: nw.LazyFrame[Any]) -> Iterator[nw.LazyFrame[Any]]:
     """Compute what is small, and costs a pass over much, once for all who ask."""
     native = nw.to_native(frame)
     if frame.implementation.is_polars():
-        yield _lazy(native.collect().lazy())
+        yield lazy_frame(native.collect().lazy())
     elif frame.implementation.is_spark_like():
         native.persist()
         try:
@@ -231,7 +166,7 @@ def kept(frame: nw.LazyFrame[Any]) -> Iterator[nw.LazyFrame[Any]]:
         name = f"permed_lists_{next(_VIEWS)}"
         native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS FROM {name}_now")
         try:
-            yield _lazy(native.query(f"{name}_now", f"FROM {name}"))
+            yield lazy_frame(native.query(f"{name}_now", f"FROM {name}"))
         finally:
             native.query(f"{name}_now", f"DROP TABLE {name}")
             native.query(f"{name}_now", f"DROP VIEW IF EXISTS {name}_now")  # DuckDB before 2.0 leaves it
@@ -247,7 +182,7 @@ def with_row_numbers(
     if isinstance(frame, nw.DataFrame):
         return frame.with_row_index(name), name
     if frame.implementation.is_polars():
-        return _lazy(nw.to_native(frame).with_row_index(name)), name
+        return lazy_frame(nw.to_native(frame).with_row_index(name)), name
     return frame, None
 
 
@@ -275,7 +210,8 @@ def stream(frame: nw.LazyFrame[Any]) -> Iterator[tuple[Any, ...]]:
         yield from sorted(frame.collect().rows())
 
 
-def _lazy(native: Any) -> nw.LazyFrame[Any]:  # noqa: ANN401  (a table of the engine)
+def lazy_frame(native: Any) -> nw.LazyFrame[Any]:  # noqa: ANN401  (a table of the engine)
+    """Return a table of an engine as one of Narwhals."""
     frame: nw.LazyFrame[Any] = nw.from_native(native)
     return frame
 
@@ -284,8 +220,8 @@ def with_plain_names(frame: nw.LazyFrame[Any]) -> tuple[nw.LazyFrame[Any], dict[
     """Rename columns: Spark, and DuckDB before 2.0, take the dot in "P(rel=7.5)@10" for a field of something."""
     names = {f"column_{place}": name for place, name in enumerate(frame.collect_schema().names())}
     if frame.implementation.is_spark_like():
-        return _lazy(nw.to_native(frame).toDF(*names)), names
+        return lazy_frame(nw.to_native(frame).toDF(*names)), names
     if frame.implementation.is_duckdb():
         quoted = [f'"{name.replace(chr(34), 2 * chr(34))}" AS {plain}' for plain, name in names.items()]
-        return _lazy(nw.to_native(frame).project(", ".join(quoted))), names
+        return lazy_frame(nw.to_native(frame).project(", ".join(quoted))), names
     return frame.rename({name: plain for plain, name in names.items()}), names

@@ -15,8 +15,9 @@ from permed_measures.files.rows import DUPLICATES, Duplicates
 from permed_measures.measures import DEFINED, STANDARD, declared
 from permed_measures.profiles import Profile, QuerySet
 from permed_measures.ranking import Order
-from permed_measures.tables.counts import count_ties, full_join, systems_of
-from permed_measures.tables.engines import best_lists, fetch, rank_run, with_plain_names, within_reach
+from permed_measures.tables.best_lists import BestLists, best_lists, count_ties
+from permed_measures.tables.counts import full_join, systems_of
+from permed_measures.tables.engines import fetch, rank_run, with_plain_names
 from permed_measures.tables.inputs import (
     LOWEST,
     NAN_SCORES,
@@ -111,7 +112,7 @@ def evaluate_tables(  # noqa: PLR0913  (the options of the main job, all but two
         in_polars = pipeline.run.rows.implementation.is_polars()  # where lists last
         ask: dict[str, Any] = {"depth": pipeline.plan.depth, "best": pipeline.plain and in_polars}
         with inspected(pipeline.qrels, pipeline.run, **ask) as found:
-            pipeline.facts, pipeline.lists = found
+            pipeline.facts, pipeline.best = found.facts, found.best
             check(pipeline.facts, allowed=pipeline.allowed)
         pipeline.check_grades()
         pipeline.check_segments()
@@ -134,8 +135,8 @@ class Pipeline:
     nan_scores: NanScores
     facts: TableFacts | None = None
     """What the check has counted, once it has: some work can be left out then."""
-    lists: nw.LazyFrame[Any] | None = None
-    """The best scores of each list, while the engine has them."""
+    best: BestLists | None = None
+    """The best of each list, while the engine has them."""
     table: RankingTable = field(init=False)
     expressions: list[nw.Expr] = field(init=False)
 
@@ -247,13 +248,13 @@ class Pipeline:
 
     def ranked(self, depth: int | None, *, whole_run: bool = False) -> nw.LazyFrame[Any]:
         """Rank the documents of judged queries, or of all, down to a depth."""
-        lists = self.lists
-        if lists is None and self.facts is not None and self.plain and self.run.rows.implementation.is_duckdb():
-            lists = best_lists(self.run.rows, depth, self.facts.lists)
-        narrowed = lists is not None and depth is not None
+        best = self.best
+        if best is None and self.facts is not None and self.plain and self.run.rows.implementation.is_duckdb():
+            best = best_lists(self.run.rows, depth, self.facts.lists)
+        narrowed = best is not None and depth is not None
         rows = self._with_nan_placed("float64" if narrowed else self.plan.order)
-        if lists is not None and depth is not None:
-            rows = within_reach(rows, lists, depth)
+        if best is not None and depth is not None:
+            rows = best.within_reach(rows, depth)
             rows = rows.with_columns(in_32_bits(rows).alias(SCORE)) if self.plan.order == "float32" else rows
         if not whole_run:
             rows = self._of_judged_queries(rows)
@@ -291,10 +292,11 @@ class Pipeline:
 
     def ties(self, depth: int | None, *, whole_run: bool) -> dict[str | None, tuple[int, int]]:
         """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats."""
-        rows, lists = self._with_nan_placed("float64"), self.lists
+        rows, best = self._with_nan_placed("float64"), self.best
         if not whole_run:
-            rows, lists = self._of_judged_queries(rows), None if lists is None else self._of_judged_queries(lists)
-        return count_ties(without_duplicates(replace(self.run, rows=rows), self.duplicates), depth, lists)
+            rows = self._of_judged_queries(rows)
+            best = best and best._replace(lists=self._of_judged_queries(best.lists))
+        return count_ties(without_duplicates(replace(self.run, rows=rows), self.duplicates), depth, best)
 
     @property
     def plain(self) -> bool:

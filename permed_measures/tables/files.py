@@ -22,7 +22,7 @@ from permed_measures.tables.digests import table_digests
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
 from permed_measures.tables.inspection import TableFacts, check, inspected
-from permed_measures.tables.ranking_table import GRADE, QUERY, SYSTEM, list_keys, lists_of, queries_of
+from permed_measures.tables.ranking_table import GRADE, QUERY, SYSTEM, list_keys, lists_of
 from permed_measures.tables.sessions import Session
 
 Written: TypeAlias = Callable[[nw.LazyFrame[Any], Mapping[str, str]], nw.LazyFrame[Any]]
@@ -118,15 +118,18 @@ def evaluations(  # noqa: PLR0913  (as above)
     within = pipeline.plan.depth is None or depth is None or pipeline.plan.depth <= depth
     ask: dict[str, Any] = {"whole_run": whole_run, "ranked": pipeline.kept, "best": pipeline.plain and within}
     with inspected(pipeline.qrels, pipeline.run, depth, **ask) as inside:
-        facts, _ = pipeline.facts, pipeline.lists = inside
+        facts, pipeline.best, queries = inside
+        pipeline.facts = facts
         check(facts, allowed=pipeline.allowed, named=named)
-        _check_grades(pipeline, named["qrels"])
+        highest = _highest_grade(queries)
+        _check_grades(pipeline, named["qrels"], highest)
         pipeline.check_segments()
         ties = pipeline.ties(depth, whole_run=whole_run)
         reached, segments = _reached(pipeline, written, by_query=by_query)
-    pipeline.lists = None
+        hits = {system: part.judged for system, part in reached.items()}
+        notes = _notes(pipeline, facts, queries, highest=highest, ties=ties, judged=hits)
+    pipeline.best = None
     digests = cache(partial(table_digests, judged, pipeline.qrels, options.get("duplicates", "error")))
-    notes = _notes(pipeline, facts, ties, {system: part.judged for system, part in reached.items()})
     order = list(returned) if isinstance(returned, Mapping) else list(facts.by_system)
     found: dict[str | None, Evaluation] = {}
     for system in order:
@@ -148,16 +151,16 @@ def evaluations(  # noqa: PLR0913  (as above)
     return Found(found, segments, pipeline)
 
 
-def _check_grades(pipeline: Pipeline, place: str) -> None:
+def _check_grades(pipeline: Pipeline, place: str, highest: float) -> None:
     try:
         pipeline.check_grades()
     except InputError as error:
-        advised = with_advice(error, pipeline.plan, pipeline.profile, _highest_grade(pipeline))
+        advised = with_advice(error, pipeline.plan, pipeline.profile, highest)
         raise InputError(str(advised), path=place) from error
 
 
-def _highest_grade(pipeline: Pipeline) -> float:
-    ((highest,),) = fetch(pipeline.qrels.rows.select(nw.col(GRADE).max()))
+def _highest_grade(queries: nw.LazyFrame[Any]) -> float:
+    ((highest,),) = fetch(queries.select(nw.col(GRADE).max()))
     return 0 if highest is None else canonical(highest)
 
 
@@ -238,17 +241,22 @@ def _nothing(facts: TableFacts, system: str | None, place: str) -> InputError:
     return InputError(msg, path=place)
 
 
-def _notes(
-    pipeline: Pipeline, facts: TableFacts, ties: Mapping[str | None, tuple[int, int]], judged: Mapping[str | None, int]
+def _notes(  # noqa: PLR0913  (what was found, by name)
+    pipeline: Pipeline,
+    facts: TableFacts,
+    queries: nw.LazyFrame[Any],
+    *,
+    highest: float,
+    ties: Mapping[str | None, tuple[int, int]],
+    judged: Mapping[str | None, int],
 ) -> dict[str | None, list[str]]:
     """Return what the values of each system rest on."""
     lowest = 1 if pipeline.rel is None else pipeline.rel
-    in_qrels, in_run = queries_of(pipeline.qrels.rows), lists_of(pipeline.run.rows)
+    in_qrels, in_run = queries.select(QUERY), lists_of(pipeline.run.rows)
     asked = in_qrels.join(systems_of(pipeline.run.rows), how="cross") if pipeline.run.more else in_qrels
     only_run = some_lists(in_run.join(in_qrels, on=QUERY, how="anti")) if facts.only_run else {}
     missing = some_lists(asked.join(in_run, on=list_keys(in_run), how="anti")) if facts.missing else {}
-    best = pipeline.qrels.rows.group_by(QUERY).agg(nw.col(GRADE).max())
-    nothing_relevant, highest = some_queries(best.filter(nw.col(GRADE) < lowest)), _highest_grade(pipeline)
+    nothing_relevant = some_queries(queries.filter(nw.col(GRADE) < lowest))
     notes = {}
     for system, counts in facts.by_system.items():
         single, double = ties.get(system, (0, 0))

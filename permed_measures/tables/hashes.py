@@ -10,12 +10,12 @@ import narwhals as nw
 from permed_measures.errors import require
 from permed_measures.ranking import compiled_part
 from permed_measures.tables.engines import HASH, size_of
-from permed_measures.tables.ranking_table import DOC, ONE, QUERY, SCORE, SYSTEM, list_keys
+from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, SYSTEM, list_keys
 
 _MOST, _BYTES = 2**24, 24
-"""So many are compared here, and what each takes: the engine's, its numpy array, and our copy."""
+"""So many are compared here, and what each takes at most: without the compiled part, two arrays and what fills them."""
 _LIST_BITS = 20
-"""So many bits of a hash are those of the list: enough to count lists; the others still tell its documents apart."""
+"""So many bits of a hash are those of the list alone: enough to count lists; the others tell its documents apart."""
 
 
 class Different(NamedTuple):
@@ -44,42 +44,53 @@ def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
     return frame
 
 
-def all_differ(rows: nw.LazyFrame[Any], *, scored: bool = True) -> Different | None:
-    """Find out that all rows of a run have ids and a number, and no two the same ids; None where that is not certain.
+def all_differ(rows: nw.LazyFrame[Any], value: str = SCORE, *, nan: bool = False) -> Different | None:
+    """Find out that all rows have ids and a number, and no two the same ids; None where that is not certain.
 
-    ``scored=False`` leaves the number to others. Both engines take several times as long to group numbers that are all
-    different as it takes to compare them here.
+    ``value`` is the column of the number: a score that is not NaN, unless ``nan`` says that others look for it, or a
+    grade that is finite. Both engines take several times as long to group numbers that are all different as it takes
+    to compare them here.
     """
     keys, native = list_keys(rows), nw.to_native(rows)
     ids = [*keys, DOC]
     if rows.implementation.is_polars():
         column, when = nw.get_native_namespace(rows).col, nw.get_native_namespace(rows).when
         pair = reduce(xor, (column(name).hash(seed) for seed, name in enumerate(ids)))
-        fine = reduce(and_, (column(name) != "" for name in ids), ~column(SCORE).is_nan())
-        found = native.select(when(fine).then(pair).alias(HASH)).collect()[HASH]
-        return Different(len(found), None) if not found.null_count() and _are_different(found.to_numpy()) else None
+        fine = [column(name) != "" for name in ids]
+        fine.append(column(value).is_finite() if value == GRADE else ~column(value).is_nan())
+        found = _differing(native.select(when(reduce(and_, fine)).then(pair).alias(HASH)).collect())
+        return found and Different(found[0], None)
     if not rows.implementation.is_duckdb():
         return None
-    number, _, memory = size_of(native)
-    if number > _MOST or number * _BYTES > memory / 2:
+    number, given, memory = size_of(native, f"count({value})")
+    if given < number or number > _MOST or number * _BYTES > memory / 2:
         return None
-    given = " AND ".join([*(f"{name} <> ''" for name in ids), *([f"NOT isnan({SCORE})"] if scored else [])])
-    bits = 2**64 - 2 ** (64 - _LIST_BITS)
-    hashed = f"(hash({', '.join(keys)}) & {bits}::UBIGINT) | (hash({', '.join(ids)}) >> {_LIST_BITS})"
-    hashes = native.project(f"CASE WHEN {given} THEN {hashed} END AS {HASH}").fetchnumpy()[HASH]
-    numpy = require("numpy", extra="tables")
-    if numpy.ma.isMaskedArray(hashes) or not _are_different(hashes):
-        return None
+    wanted = [f"{name} <> ''" for name in ids]
+    if not nan:
+        wanted.append(f"isfinite({value})" if value == GRADE else f"NOT isnan({value})")
+    hashed = f"xor(hash({', '.join(keys)}), hash({DOC}) >> {_LIST_BITS})"
+    found = _differing(native.project(f"CASE WHEN {' AND '.join(wanted)} THEN {hashed} END AS {HASH}"))
     places = 1 << _LIST_BITS
-    taken = numpy.zeros(places, bool)
-    taken[(hashes >> numpy.uint64(64 - _LIST_BITS)).view(numpy.int64)] = True
-    return Different(number, places * log(places / max(1, places - int(taken.sum()))))
+    return found and Different(found[0], places * log(places / max(1, places - found[1])))
 
 
-def _are_different(hashes: Any) -> bool:  # noqa: ANN401  (an array of numpy)
+def _differing(table: Any) -> tuple[int, int] | None:  # noqa: ANN401  (DuckDB's or Polars', of one column)
+    """Return how many hashes there are, and how many different first bits; None where two are equal, or one is null."""
     compiled = compiled_part()
     if compiled is not None:
-        return bool(compiled.all_differ(bytearray(hashes)))
-    hashes = hashes.copy()
-    hashes.sort()
-    return not (hashes[1:] == hashes[:-1]).any()
+        found: tuple[int, int] | None = compiled.all_differ(table.__arrow_c_stream__(), _LIST_BITS)
+        return found
+    numpy = require("numpy", extra="tables")
+    if hasattr(table, "fetchnumpy"):
+        hashes = table.fetchnumpy()[HASH]
+        if numpy.ma.isMaskedArray(hashes):
+            return None
+    elif table[HASH].null_count():
+        return None
+    else:
+        hashes = table[HASH].to_numpy()
+    hashes = numpy.sort(hashes)
+    if (hashes[1:] == hashes[:-1]).any():
+        return None
+    lists = hashes >> numpy.uint64(64 - _LIST_BITS)
+    return len(hashes), int((lists[1:] != lists[:-1]).sum()) + bool(len(lists))

@@ -15,8 +15,9 @@ from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Queries
 from permed_measures.numbers import canonical
+from permed_measures.tables.best_lists import BestLists, found_best
 from permed_measures.tables.counts import full_join, one_row, sums_by_system, systems_of
-from permed_measures.tables.engines import HASH, WRONG, best_lists, fetch, kept
+from permed_measures.tables.engines import HASH, fetch, kept
 from permed_measures.tables.hashed_lists import DOUBTFUL, FAULTS, JUDGED, RETURNED, doubtful_rows, packed_lists
 from permed_measures.tables.hashes import Different, all_differ, with_hashes
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, is_nan_score
@@ -27,7 +28,6 @@ from permed_measures.tables.ranking_table import (
     QUERY,
     SYSTEM,
     list_keys,
-    queries_of,
     with_one,
 )
 
@@ -116,13 +116,23 @@ def inspect_tables(
     """
     judged, returned = as_table(qrels, "qrels", qrels_columns), as_table(run, "run", run_columns)
     check_same_kind(judged, returned)
-    with inspected(judged, returned) as (facts, _):
-        pass
+    with inspected(judged, returned) as inside:
+        facts = inside.facts
     try:
         check_grades(judged, [ours for ours in map(own, parse_all(measures or [])) if ours is not None])
     except InputError as error:
         return replace(facts, faults=(*facts.faults, Fault("qrels", "grades", 1, str(error))))
     return facts
+
+
+class Inspected(NamedTuple):
+    """What an inspection found, as long as it lasts."""
+
+    facts: TableFacts
+    best: BestLists | None
+    """The best of each list, where they were asked for and the engine finds them."""
+    queries: nw.LazyFrame[Any]
+    """The judged queries, each with its highest grade."""
 
 
 @contextmanager
@@ -134,33 +144,27 @@ def inspected(  # noqa: PLR0913  (all but two with defaults)
     whole_run: bool = False,
     ranked: nw.LazyFrame[Any] | None = None,
     best: bool = False,
-) -> Iterator[tuple[TableFacts, nw.LazyFrame[Any] | None]]:
+) -> Iterator[Inspected]:
     """Count what is wrong or worth knowing in tables whose columns are known.
 
     ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at;
-    ``ranked`` are the rows of the run that are ranked, where some are not. Comes with the ``best`` scores of each list,
-    as of :func:`best_lists`, where they are asked for and the engine finds them; as long as the context lasts.
+    ``ranked`` are the rows of the run that are ranked, where some are not. ``best`` asks for the best of each list.
     """
+    kind = run.rows.implementation
+    queries = qrels.rows.group_by(QUERY).agg(nw.col(GRADE).max())
     how: dict[str, Any] = {"whole_run": whole_run, "ranked": ranked}
-    if run.rows.implementation.is_spark_like():
+    if kind.is_spark_like():
         with kept(packed_lists(_with_faults(qrels), _with_faults(run))) as packed:
-            yield _inspect(qrels, run, depth, **how, packed=packed), None
+            yield Inspected(_inspect(qrels, run, depth, **how, queries=queries, packed=packed), None, queries)
         return
-    in_polars = run.rows.implementation.is_polars()
-    with kept(run.rows) if best and in_polars else nullcontext(run.unknown_rows) as rows:
-        differ = None if ranked is not None else all_differ(rows, scored=in_polars or not best)
-        lists = None
-        if best and (differ or not in_polars):
-            lists = best_lists(rows if in_polars else run.rows, depth, differ and differ.lists)
-        if lists is None:
-            differ = all_differ(rows) if best and differ and not in_polars else differ
-            yield _inspect(qrels, run, depth, **how, differ=differ), None
+    with kept(queries) if kind.is_polars() or kind.is_duckdb() else nullcontext(queries) as judged:
+        how["queries"] = judged
+        if best:
+            with found_best(run, depth) as (differ, found):
+                yield Inspected(_inspect(qrels, run, depth, **how, best=found, differ=differ), found, judged)
             return
-        with kept(lists) as computed:
-            del rows, lists
-            if not in_polars and one_row(computed.select(nw.col(WRONG).sum()))[WRONG]:
-                differ = None
-            yield _inspect(qrels, run, depth, **how, lists=computed, differ=differ), computed
+        differ = all_differ(run.unknown_rows) if ranked is None else None
+        yield Inspected(_inspect(qrels, run, depth, **how, differ=differ), None, judged)
 
 
 def _inspect(  # noqa: PLR0913  (as above)
@@ -170,27 +174,27 @@ def _inspect(  # noqa: PLR0913  (as above)
     *,
     whole_run: bool,
     ranked: nw.LazyFrame[Any] | None,
-    lists: nw.LazyFrame[Any] | None = None,
+    queries: nw.LazyFrame[Any],
+    best: BestLists | None = None,
     packed: nw.LazyFrame[Any] | None = None,
     differ: Different | None = None,
 ) -> TableFacts:
-    judged_queries, keys = queries_of(qrels.rows), list_keys(run.rows)
+    judged_queries, keys = queries.select(QUERY), list_keys(run.rows)
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
     if len(keys) > 1:
         nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
-    top = lists if run.rows.implementation.is_polars() else None
     found = None if packed is None else _sums_of_packed(packed, depth, whole_run=whole_run)
     if found is not None and ranked is None and len(keys) == 1 and not found[FAULTS]:
         systems: dict[str | None, dict[str, int]] = {None: {name: found[name] for name in _SUMS}}
     else:
         if packed is not None and len(keys) > 1:
             judged_queries = packed.filter(nw.col(JUDGED) > 0).select(QUERY)
-            lists = packed.filter(nw.col(RETURNED) > 0).select(*keys, nw.col(RETURNED).alias(ONE))
-        if top is None and ranked is None and lists is not None:
-            lists = lists.select(*keys, nw.col(ONE).alias(RETURNED))
-        else:  # of the top rows there are as many as are looked at, or more
-            rows = top if top is not None else run.rows if ranked is None else ranked
-            lists = rows.group_by(*keys).agg(nw.len().alias(RETURNED))
+        if ranked is None and packed is not None and len(keys) > 1:
+            lists = packed.filter(nw.col(RETURNED) > 0).select(*keys, RETURNED)
+        elif ranked is None and best is not None:
+            lists = best.lists.select(*keys, nw.col(ONE).alias(RETURNED))
+        else:
+            lists = (run.rows if ranked is None else ranked).group_by(*keys).agg(nw.len().alias(RETURNED))
         lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col(RETURNED)).otherwise(0))
         asked = judged_queries if len(keys) == 1 else judged_queries.join(systems_of(run.rows), how="cross")
         both_tables = full_join(asked.with_columns(nw.lit(1).alias(JUDGED)), lists, keys)
@@ -204,13 +208,11 @@ def _inspect(  # noqa: PLR0913  (as above)
         number = both["rows"] if ranked is None else None
         in_run = _counts_of_packed(judged_run, run, packed, found, number=number)
     else:
-        in_qrels = _counts(qrels.unknown_rows, qrels)
-        if differ is not None:
-            rows_of = _counted(judged_run) if both["only_run"] and top is not None else differ.rows
-            number = rows_of if top is not None else both["rows"]
-            in_run = {"rows": number, "duplicates": 0, **dict.fromkeys(_conditions(run), 0)}
-        else:
-            in_run = _counts(judged_run, run)
+        in_qrels = _counts(qrels.unknown_rows, qrels, all_differ(qrels.unknown_rows, GRADE))
+        if differ is not None and both["only_run"]:
+            whole = best is None or best.rows is None
+            differ = differ._replace(rows=both["rows"] if whole else _counted(judged_run))
+        in_run = _counts(judged_run, run, differ)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
         faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
@@ -275,8 +277,10 @@ def _conditions(table: InputTable) -> dict[str, nw.Expr]:
     return {"empty ids": empty, "missing numbers": value.is_null(), **nan}
 
 
-def _counts(rows: nw.LazyFrame[Any], table: InputTable) -> dict[str, int]:
-    """Count rows, faults, and rows that repeat a pair of query and document."""
+def _counts(rows: nw.LazyFrame[Any], table: InputTable, differ: Different | None) -> dict[str, int]:
+    """Count rows, faults, and rows that repeat a pair of query and document; only rows, where all ``differ``."""
+    if differ is not None:
+        return {"rows": differ.rows, "duplicates": 0, **dict.fromkeys(_conditions(table), 0)}
     flagged, flags = _flagged(rows, table)
     faulty = [nw.col(name).count() for name in flags]
     hashed = with_hashes(flagged)

@@ -1,0 +1,156 @@
+"""The best scores of each list, and the rows that can be among them: what ranks and counts of ties are made of."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import narwhals as nw
+
+from permed_measures.tables.counts import one_row, sums_by_system
+from permed_measures.tables.engines import MOST_BEST, highest_scores, kept, lazy_frame, size_of
+from permed_measures.tables.hashes import Different, all_differ
+from permed_measures.tables.inputs import InputTable, in_32_bits
+from permed_measures.tables.ranking_table import ONE, SCORE, list_keys, with_one
+
+_BEST, _NAN = "best", "nan"
+_SCORE_BYTES = 128
+"""What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
+_FLOAT32_MOST = (2 - 2**-23) * 2.0**127
+
+
+class BestLists(NamedTuple):
+    """The best of each list, down to one more than a depth, in DuckDB or Polars."""
+
+    lists: nw.LazyFrame[Any]
+    """A row for each list: its rows, or those of them that are left; its highest 64-bit scores, descending."""
+    rows: nw.LazyFrame[Any] | None = None
+    """What is left of the run, where the engine has it: the rows that can be among the best."""
+
+    def within_reach(self, run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
+        """Leave out the rows with 64-bit scores that are below the depth of their list, in 32 bits too."""
+        if self.rows is not None:
+            return self.rows
+        keys = list_keys(self.lists)
+        least = lazy_frame(nw.to_native(self.lists).project(f"{', '.join(keys)}, {_BEST}[{depth}] AS least"))
+        beside = run.join(least.with_columns(least=_nearly_least()), on=keys, how="inner")
+        return beside.filter(nw.col(SCORE) >= nw.col("least")).drop("least")
+
+    def scores(self, depth: int) -> nw.LazyFrame[Any]:
+        """Return the highest scores of each list, a row each, with the one above and the one below."""
+        keys, native = list_keys(self.lists), nw.to_native(self.lists)
+        if self.lists.implementation.is_polars():
+            return lazy_frame(_scores_in_polars(nw.get_native_namespace(self.lists), native, keys, depth))
+        beside = {SCORE: f"{_BEST}[:{depth}]"}
+        beside |= {"above": f"[NULL] || {_BEST}[:{depth - 1}]", "below": f"{_BEST}[2:{depth + 1}]"}
+        unnested = [f"unnest({those}) AS {name}" for name, those in beside.items()]
+        return lazy_frame(native.project(", ".join([*keys, *unnested])))
+
+
+def _scores_in_polars(polars: Any, lists: Any, keys: list[str], depth: int) -> Any:  # noqa: ANN401  (LazyFrames)
+    best, which, place = polars.col(_BEST).list, polars.col("which"), polars.col("place")
+    places = polars.int_ranges(0, best.len().clip(upper_bound=depth + 1))
+    rows = lists.with_row_index("which").select(*keys, which, best.head(depth + 1).alias(SCORE), place=places)
+    beside = {
+        name: polars.when(which == which.shift(by)).then(polars.col(SCORE).shift(by))
+        for name, by in (("above", 1), ("below", -1))
+    }
+    return rows.explode(SCORE, "place").with_columns(**beside).filter(place < depth)
+
+
+def _nearly_least() -> nw.Expr:
+    """Return what every score is above that is the ``least`` one, or is rounded to the same."""
+    score = nw.col("least")
+    score = nw.when(score > _FLOAT32_MOST).then(_FLOAT32_MOST).otherwise(score)
+    nearly = score - score.abs() * 2.0**-22 - 2.0**-148  # further away than anything that is rounded to the same
+    return nw.when(score >= -_FLOAT32_MOST).then(nearly).otherwise(nw.lit(float("-inf")))
+
+
+def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None = None) -> BestLists | None:
+    """Look for the best of each list in DuckDB, down to one more than the depth; nothing is computed yet.
+
+    ``number`` is how many lists there are, where that is known. None where they are not few beside memory: they stay
+    there, while an order of whole lists does not.
+    """
+    if depth is None or depth >= MOST_BEST:
+        return None
+    native, of = nw.to_native(run), ", ".join(list_keys(run))
+    rows, found, memory = size_of(native, "0" if number else f"approx_count_distinct(hash({of}))")
+    number = number or found
+    if 2 * depth * number > rows or number * (depth + 1) * _SCORE_BYTES > memory / 2:
+        return None
+    lists = native.aggregate(f"{of}, count(*) AS {ONE}, max({SCORE}, {depth + 1}) AS {_BEST}", of)
+    nan = f"isnan({_BEST}[1])::INTEGER AS {_NAN}"  # which is the greatest number there
+    return BestLists(lazy_frame(lists.project(f"{of}, {ONE}, {_BEST}, {nan}")))
+
+
+@contextmanager
+def found_best(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
+    """Find the best of each list, and find out that all rows differ, in as few passes as the engine needs.
+
+    Both are None where that is not certain, or where the engine has no such way; they last as long as the context.
+    """
+    kind = run.rows.implementation
+    if kind.is_polars() or kind.is_duckdb():
+        with _found_in_polars(run, depth) if kind.is_polars() else _found_in_duckdb(run, depth) as found:
+            yield found
+    else:
+        yield None, None
+
+
+@contextmanager
+def _found_in_duckdb(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
+    differ = all_differ(run.rows, nan=True)
+    best = best_lists(run.rows, depth, differ and differ.lists)
+    if best is None:
+        yield differ and all_differ(run.unknown_rows), None
+        return
+    with kept(best.lists) as lists:
+        nan = one_row(lists.select(nw.col(_NAN).sum()))[_NAN]
+        yield None if nan else differ, BestLists(lists)
+
+
+@contextmanager
+def _found_in_polars(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
+    column, keys = nw.get_native_namespace(run.rows).col, list_keys(run.rows)
+    with kept(run.rows) as rows:
+        differ = all_differ(rows)
+        if differ is None or depth is None:
+            yield differ, None
+            return
+        least = column(SCORE).top_k(depth + 1).min().over(keys).alias("least")
+        near = lazy_frame(nw.to_native(rows).with_columns(least)).filter(nw.col(SCORE) >= _nearly_least()).drop("least")
+        with kept(near) as left:
+            del rows, near  # the run, which is in memory
+            best = nw.to_native(left).group_by(keys).agg(column(SCORE).alias(_BEST), column(SCORE).len().alias(ONE))
+            with kept(lazy_frame(best.with_columns(column(_BEST).list.sort(descending=True)))) as lists:
+                yield differ, BestLists(lists, left)
+
+
+def count_ties(
+    rows: nw.LazyFrame[Any], depth: int | None, best: BestLists | None = None
+) -> dict[str | None, tuple[int, int]]:
+    """Count the top documents whose score is another one's too: as 32-bit floats, and as 64-bit floats.
+
+    ``rows`` holds 64-bit scores, and no NaN; ``best`` are their best ones, where they are known. The counts are of
+    every system, or of None.
+    """
+    if best is not None and depth is not None:
+        ranked = best.scores(depth)
+    else:
+        keys = list_keys(rows)
+        top = rows.select(*keys, SCORE) if depth is None else highest_scores(rows, depth + 1)
+        ranked = with_one(top).with_columns(
+            place=nw.col(ONE).cum_count(reverse=True).over(*keys, order_by=SCORE),
+            above=nw.col(SCORE).shift(-1).over(*keys, order_by=SCORE),
+            below=nw.col(SCORE).shift(1).over(*keys, order_by=SCORE),
+        )
+        ranked = ranked if depth is None else ranked.filter(nw.col("place") <= depth)
+    names = (SCORE, "above", "below")
+    score, above, below = map(nw.col, names)
+    score32, above32, below32 = (in_32_bits(ranked, name) for name in names)
+    tied = ranked.with_columns(
+        single=nw.when((score32 == above32) | (score32 == below32)).then(1).otherwise(0),
+        double=nw.when((score == above) | (score == below)).then(1).otherwise(0),
+    )
+    found = sums_by_system(tied, ("single", "double"))
+    return {system: (counts["single"], counts["double"]) for system, counts in found.items()}
