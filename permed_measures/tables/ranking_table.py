@@ -60,8 +60,8 @@ class RankingTable:
     def place(self, worth: nw.Expr, *, among: str = "judged") -> nw.Expr:
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
         column = self._named(self._columns[among], among, worth)
-        # reversed, the count starts at the greatest worth; documents of equal worth may be in any order
-        return self._window(among, nw.col(ONE).cum_count(reverse=True).over(*self._lists[among], order_by=column))
+        # documents of equal worth may be in any order
+        return self._window(among, nw.col(column).rank("ordinal", descending=True).over(*self._lists[among]))
 
     def count_judged(self, condition: nw.Expr) -> nw.Expr:
         """How many judged documents of the query meet a condition, as a column beside each of them."""
