@@ -1,4 +1,4 @@
-"""Random and hostile dicts for the compiled part, against the plain definition: to be run under sanitizers (.ci/full).
+"""Random, hostile dicts and streams for the compiled part, against the plain definition: under sanitizers (.ci/full).
 
 python benchmarks/fuzz_columns.py [SECONDS]
 """
@@ -9,6 +9,8 @@ import gc
 import random
 import sys
 import time
+
+import duckdb
 
 from permed_measures import ranking
 from permed_measures.inputs import as_qrels, as_run, compiled_columns, distinct_grades, joined
@@ -97,6 +99,20 @@ def check(rng: random.Random, qrels: dict, run: dict, names: list) -> bool:
     return True
 
 
+def check_hashes(rng: random.Random) -> None:
+    """Compare what is said of the hashes in an Arrow stream with the set of them."""
+    kind = rng.choice([*["UBIGINT"] * 8, "BIGINT", "DOUBLE", "VARCHAR", "UBIGINT[]"])
+    number, bits = rng.choice([0, 1, 2, 100, 3000, 300_000]), rng.choice([1, 3, 20, 20, 20, 0, 31, -1])
+    hashes = [rng.getrandbits(rng.choice([1, 8, 62]) if number < 100 else 62) for _ in range(number)]
+    if hashes and rng.random() < 0.5:
+        hashes[rng.randrange(number)] = rng.choice([None, hashes[0], 0])
+    given = [None if one is None else [one] for one in hashes] if kind == "UBIGINT[]" else hashes
+    relation = duckdb.sql(f"SELECT unnest(?::{kind}[]) AS hash", params=[given])
+    found = ranking.compiled_part().all_differ(relation.__arrow_c_stream__(), bits)
+    differ = kind == "UBIGINT" and 1 <= bits <= 30 and None not in hashes and len(set(hashes)) == number
+    assert found == ((number, len({one >> (64 - bits) for one in hashes})) if differ else None), (kind, bits, number)
+
+
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
     seed, sure, end = 0, 0, time.monotonic() + seconds
@@ -104,6 +120,8 @@ def main() -> None:
         seed += 1
         rng = random.Random(seed)
         sure += check(rng, *a_case(rng))
+        if seed % 100 == 0:
+            check_hashes(rng)
     assert sure > seed / 10, "nearly all cases were in doubt"
     print(f"{seed:,} cases, {sure:,} without doubt, all as the plain definition says")
 
