@@ -139,7 +139,8 @@ def ordered(order: str, ties: str) -> str:
 class Conditions:
     """What an evaluation's signatures are made of; nothing is computed until somebody asks for it.
 
-    ``measures`` returns of each one what was computed, over which queries its mean runs, and how many they are.
+    ``measures`` returns of each one what was computed, over which queries its mean runs, and how many they are;
+    ``judged`` the digest of every query's judgements, and ``total`` that of all, where that is known in less.
     """
 
     def __init__(
@@ -147,8 +148,9 @@ class Conditions:
         measures: Callable[[], Mapping[Measure, tuple[Measure, str, int]]],
         order: str,
         judged: Callable[[], Mapping[str, Digest]],
+        total: Callable[[], Digest] | None = None,
     ) -> None:
-        self._measures, self._order, self._judged = measures, order, judged
+        self._measures, self._order, self._judged, self._total = measures, order, judged, total
 
     @cached_property
     def judged(self) -> Mapping[str, Digest]:
@@ -158,11 +160,16 @@ class Conditions:
     @cached_property
     def signatures(self) -> dict[Measure, Signature]:
         """The signature of every measure."""
-        judged = Digest.total(self.judged.values())
+        judged = Digest.total(self.judged.values()) if self._total is None else self._total()
         return {
             measure: Signature.of(computed, self._order, queries, n, judged)
             for measure, (computed, queries, n) in self._measures().items()
         }
+
+    def num_queries(self, measure: Measure) -> int:
+        """Return how many queries a measure's mean runs over, for which no digest is computed."""
+        known = self.__dict__.get("signatures")
+        return self._measures()[measure][2] if known is None else known[measure].n
 
     @property
     def digest(self) -> str:

@@ -203,3 +203,27 @@ def test_an_engine_has_the_digest_of_the_same_judgements(engine, iterations, tmp
             )
             assert found.signatures == in_memory.signatures
     assert (in_memory.signatures[parse("RR")].digest == digest(GRADED)) == (iterations == 1)
+
+
+def test_means_of_an_engine_ask_for_no_digest_and_signatures_for_one(tmp_path, monkeypatch):
+    """A digest of each of a million queries would take more memory than the engine is given."""
+    for needed in ("narwhals", "duckdb"):
+        pytest.importorskip(needed)
+    from permed_measures.tables import files
+    from permed_measures.tables.sessions import opened
+
+    def not_asked_for(*_):
+        raise AssertionError
+
+    rows = [(q, d, grade, "0") for q, grades in GRADED.items() for d, grade in grades.items()]
+    written_parquet(tmp_path / "qrels.parquet", rows)
+    for name in ("table_digests", "table_digest"):
+        monkeypatch.setattr(files, name, not_asked_for)
+    how = str(tmp_path / "qrels.parquet"), {query_id: ["d 1"] for query_id in GRADED}, "RR"
+    with opened("duckdb") as session:
+        found = files.evaluate_files(session, *how)
+        assert f"RR {found['RR']:.4f} {len(GRADED)}" in " ".join(str(found).split())
+        assert found.num_queries("RR") == len(GRADED)
+        monkeypatch.undo()
+        monkeypatch.setattr(files, "table_digests", not_asked_for)
+        assert files.evaluate_files(session, *how).signatures[parse("RR")].digest == digest(GRADED)

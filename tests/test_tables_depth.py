@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 
 import pytest
 
@@ -24,19 +25,20 @@ def run():
 
 
 def ranked(rows, depth):
-    from permed_measures.tables.best_lists import best_lists
-    from permed_measures.tables.engines import rank_run
+    from permed_measures.tables.best_lists import BestLists, best_lists
+    from permed_measures.tables.engines import kept, rank_run
 
     connection = duckdb.connect()
     connection.execute("SET memory_limit = '1GB'")
     connection.execute("CREATE TABLE run (query VARCHAR, doc VARCHAR, score DOUBLE)")
     connection.executemany("INSERT INTO run VALUES (?, ?, ?)", rows)
     run = nw.from_native(connection.table("run"))
-    best = best_lists(run, depth)
-    narrowed = run if best is None else best.within_reach(run, depth)
-    ((left,),) = narrowed.select(nw.len()).to_native().fetchall()
-    relation = nw.to_native(rank_run(narrowed, depth, narrowed=best is not None))
-    return sorted(relation.fetchall()), left < len(rows)
+    parts = best_lists(run, depth)
+    with kept(*(part.lists for part in parts)) if parts else nullcontext() as lists:
+        narrowed = run if lists is None else BestLists(lists).within_reach(run, depth)
+        ((left,),) = narrowed.select(nw.len()).to_native().fetchall()
+        relation = nw.to_native(rank_run(narrowed, depth, narrowed=lists is not None))
+        return sorted(relation.fetchall()), left < len(rows), len(parts)
 
 
 def by_hand(run, depth):
@@ -46,14 +48,15 @@ def by_hand(run, depth):
 
 
 @pytest.mark.parametrize(
-    ("depth", "bytes_each", "drops"),
-    [(DEPTH, 128, True), (LENGTH, 128, False), (DEPTH, 2**30, False)],
-    ids=["enough memory", "lists as long as the depth", "more queries than memory"],
+    ("depth", "bytes_each", "parts"),
+    [(DEPTH, 128, 1), (DEPTH, 2**24, 5), (LENGTH, 128, 0), (DEPTH, 2**30, 0)],
+    ids=["enough memory", "enough for a part", "lists as long as the depth", "more queries than memory"],
 )
-def test_ranks_are_those_of_the_whole_order(run, depth, bytes_each, drops, monkeypatch):
+def test_ranks_are_those_of_the_whole_order(run, depth, bytes_each, parts, monkeypatch):
+    """20 lists, 6 scores of each, 2**24 bytes: 1,920 MiB, in parts of at most 1 GB / 2, which is 476.8 MiB: 5."""
     monkeypatch.setattr("permed_measures.tables.best_lists._SCORE_BYTES", bytes_each)
     rows = [(query, doc, score) for query, scores in run.items() for doc, score in scores.items()]
-    assert ranked(rows, depth) == (sorted(by_hand(run, depth)), drops)
+    assert ranked(rows, depth) == (sorted(by_hand(run, depth)), parts > 0, parts)
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])

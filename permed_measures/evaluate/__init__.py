@@ -163,6 +163,7 @@ class Plan:
         query_sets: Mapping[Measure, QuerySet],
         counts: Sequence[int],
         judged: Callable[[], Mapping[str, Digest]],
+        total: Callable[[], Digest] | None = None,
     ) -> Conditions:
         """Say under which conditions the values of the measures were computed, each over so many queries."""
 
@@ -170,7 +171,7 @@ class Plan:
             rows = zip(self.measures, self.computed, counts, strict=True)
             return {measure: (computed, query_sets[measure], n) for measure, computed, n in rows}
 
-        return Conditions(measures, ordered(self.order, self.ties), judged)
+        return Conditions(measures, ordered(self.order, self.ties), judged, total)
 
     def over_columns(self, rankings: Rankings) -> dict[int, array[float]]:
         """Return the values of the measures that have an expression for it; none where numpy is not worth it.

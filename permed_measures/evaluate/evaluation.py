@@ -98,7 +98,9 @@ class Evaluation(Result):
     def num_queries(self, measure: str | Measure) -> int:
         """Return how many queries a measure's mean runs over."""
         known = self._measure(measure)
-        return len(self.columns[known]) if known in self.columns else self.signatures[known].n
+        if known in self.columns or self.conditions is None:
+            return len(self.columns[known])
+        return self.conditions.num_queries(known)
 
     def interval(
         self, measure: str | Measure, *, alpha: float = 0.05, cluster: Groups | None = None

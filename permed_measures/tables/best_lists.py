@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -15,6 +16,7 @@ from permed_measures.tables.ranking_table import ONE, SCORE, list_keys, with_one
 _BEST, _NAN = "best", "nan"
 _SCORE_BYTES = 128
 """What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
+_MOST_PARTS = 16
 _FLOAT32_MOST = (2 - 2**-23) * 2.0**127
 
 
@@ -65,22 +67,28 @@ def _nearly_least() -> nw.Expr:
     return nw.when(score >= -_FLOAT32_MOST).then(nearly).otherwise(nw.lit(float("-inf")))
 
 
-def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None = None) -> BestLists | None:
+def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None = None) -> list[BestLists]:
     """Look for the best of each list in DuckDB, down to one more than the depth; nothing is computed yet.
 
-    ``number`` is how many lists there are, where that is known. None where they are not few beside memory: they stay
-    there, while an order of whole lists does not.
+    ``number`` is how many lists there are, where that is known. While DuckDB looks, they stay in memory, unlike lists
+    that it orders as a whole: where all are too many they come in several parts, and where that would be a pass over
+    the run too often, in none.
     """
     if depth is None or depth >= MOST_BEST:
-        return None
+        return []
     native, of = nw.to_native(run), ", ".join(list_keys(run))
     rows, found, memory = size_of(native, "0" if number else f"approx_count_distinct(hash({of}))")
     number = number or found
-    if 2 * depth * number > rows or number * (depth + 1) * _SCORE_BYTES > memory / 2:
-        return None
-    lists = native.aggregate(f"{of}, count(*) AS {ONE}, max({SCORE}, {depth + 1}) AS {_BEST}", of)
-    nan = f"isnan({_BEST}[1])::INTEGER AS {_NAN}"  # which is the greatest number there
-    return BestLists(lazy_frame(lists.project(f"{of}, {ONE}, {_BEST}, {nan}")))
+    parts = max(1, ceil(number * (depth + 1) * _SCORE_BYTES / (memory / 2))) if memory else _MOST_PARTS + 1
+    if 2 * depth * number > rows or parts > _MOST_PARTS:
+        return []
+    best = []
+    for part in range(parts):
+        some = native if parts == 1 else native.filter(f"hash({of}) % {parts} = {part}")
+        lists = some.aggregate(f"{of}, count(*) AS {ONE}, max({SCORE}, {depth + 1}) AS {_BEST}", of)
+        nan = f"isnan({_BEST}[1])::INTEGER AS {_NAN}"  # which is the greatest number there
+        best.append(BestLists(lazy_frame(lists.project(f"{of}, {ONE}, {_BEST}, {nan}"))))
+    return best
 
 
 @contextmanager
@@ -101,10 +109,10 @@ def found_best(run: InputTable, depth: int | None) -> Iterator[tuple[Different |
 def _found_in_duckdb(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
     differ = all_differ(run.rows, nan=True)
     best = best_lists(run.rows, depth, differ and differ.lists)
-    if best is None:
+    if not best:
         yield differ and all_differ(run.unknown_rows), None
         return
-    with kept(best.lists) as lists:
+    with kept(*(part.lists for part in best)) as lists:
         nan = one_row(lists.select(nw.col(_NAN).sum()))[_NAN]
         yield None if nan else differ, BestLists(lists)
 

@@ -18,6 +18,7 @@ _NUMBERS = {
     "spark": "CAST(conv(substr(hashed, {}, 8), 16, 10) AS BIGINT)",
 }
 """How eight hex digits are read as a number."""
+_SUMS = nw.col("first").count().alias("num"), nw.col("first", "second").sum()
 
 
 def table_digests(native: Any, qrels: InputTable, duplicates: Duplicates) -> dict[str, Digest]:  # noqa: ANN401  (a table)
@@ -26,10 +27,27 @@ def table_digests(native: Any, qrels: InputTable, duplicates: Duplicates) -> dic
     DuckDB and Spark compute them; of tables in this process the rows are taken one by one.
     """
     rows = _with_iterations(native, qrels, duplicates)
+    numbers = _numbers(rows)
+    if numbers is None:
+        return _by_rows(rows)
+    return {query_id: Digest(*map(int, found)) for query_id, *found in fetch(numbers.group_by(QUERY).agg(*_SUMS))}
+
+
+def table_digest(native: Any, qrels: InputTable, duplicates: Duplicates) -> Digest:  # noqa: ANN401  (a table)
+    """Return the digest of all judgements, for which no query leaves the engine."""
+    rows = _with_iterations(native, qrels, duplicates)
+    numbers = _numbers(rows)
+    if numbers is None:
+        return Digest.total(_by_rows(rows).values())
+    return Digest.total(Digest(*map(int, found)) for found in fetch(numbers.select(*_SUMS)))
+
+
+def _numbers(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
+    """Return of every judgement its query and two numbers, whose sums are the digest; None where no engine has them."""
     engine = "duckdb" if rows.implementation.is_duckdb() else "spark" if rows.implementation.is_spark_like() else ""
     grades = [grade for (grade,) in fetch(rows.select(GRADE).unique())] if engine else []
     if not engine or not 0 < len(grades) <= _MOST_TEXTS:
-        return _by_rows(rows)
+        return None
     texts = " ".join(f"WHEN CAST('{grade!r}' AS DOUBLE) THEN '{grade_text(grade)}'" for grade in grades)
     text = ", chr(9), ".join([QUERY, _ITERATION, DOC, f"CASE {GRADE} {texts} END"])
     hashed, halves = f"md5(concat({text})) AS hashed", [_NUMBERS[engine].format(start) for start in (1, 9)]
@@ -40,8 +58,7 @@ def table_digests(native: Any, qrels: InputTable, duplicates: Duplicates) -> dic
     else:
         numbers = frame.selectExpr(QUERY, hashed).selectExpr(*asked)
     lazy: nw.LazyFrame[Any] = nw.from_native(numbers)
-    sums = lazy.group_by(QUERY).agg(nw.col("first").count().alias("num"), nw.col("first", "second").sum())
-    return {query_id: Digest(*map(int, found)) for query_id, *found in fetch(sums)}
+    return lazy
 
 
 def _with_iterations(native: Any, qrels: InputTable, duplicates: Duplicates) -> nw.LazyFrame[Any]:  # noqa: ANN401  (a table)

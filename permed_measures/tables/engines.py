@@ -151,8 +151,11 @@ def size_of(relation: Any, number: str = "0") -> tuple[int, int, float]:  # noqa
 
 
 @contextmanager
-def kept(frame: nw.LazyFrame[Any]) -> Iterator[nw.LazyFrame[Any]]:
-    """Compute what is small, and costs a pass over much, once for all who ask."""
+def kept(frame: nw.LazyFrame[Any], *others: nw.LazyFrame[Any]) -> Iterator[nw.LazyFrame[Any]]:
+    """Compute what is small, and costs a pass over much, once for all who ask.
+
+    In DuckDB ``others`` may be more of the same table, each computed when the one before has given its memory back.
+    """
     native = nw.to_native(frame)
     if frame.implementation.is_polars():
         yield lazy_frame(native.collect().lazy())
@@ -166,6 +169,8 @@ def kept(frame: nw.LazyFrame[Any]) -> Iterator[nw.LazyFrame[Any]]:
         name = f"permed_lists_{next(_VIEWS)}"
         native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS FROM {name}_now")
         try:
+            for other in others:
+                nw.to_native(other).query(f"{name}_now", f"INSERT INTO {name} FROM {name}_now")
             yield lazy_frame(native.query(f"{name}_now", f"FROM {name}"))
         finally:
             native.query(f"{name}_now", f"DROP TABLE {name}")

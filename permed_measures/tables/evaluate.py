@@ -250,7 +250,8 @@ class Pipeline:
         """Rank the documents of judged queries, or of all, down to a depth."""
         best = self.best
         if best is None and self.facts is not None and self.plain and self.run.rows.implementation.is_duckdb():
-            best = best_lists(self.run.rows, depth, self.facts.lists)
+            lists = best_lists(self.run.rows, depth, self.facts.lists)
+            best = lists[0] if len(lists) == 1 else None  # a table that stays lazy is computed at once
         narrowed = best is not None and depth is not None
         rows = self._with_nan_placed("float64" if narrowed else self.plan.order)
         if best is not None and depth is not None:

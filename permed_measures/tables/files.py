@@ -18,7 +18,7 @@ from permed_measures.numbers import canonical
 from permed_measures.ranking import order as in_order
 from permed_measures.tables.counts import some_lists, some_queries, systems_of
 from permed_measures.tables.datasets import is_parquet
-from permed_measures.tables.digests import table_digests
+from permed_measures.tables.digests import table_digest, table_digests
 from permed_measures.tables.engines import fetch
 from permed_measures.tables.evaluate import Pipeline
 from permed_measures.tables.inspection import TableFacts, check, inspected
@@ -129,7 +129,8 @@ def evaluations(  # noqa: PLR0913  (as above)
         hits = {system: part.judged for system, part in reached.items()}
         notes = _notes(pipeline, facts, queries, highest=highest, ties=ties, judged=hits)
     pipeline.best = None
-    digests = cache(partial(table_digests, judged, pipeline.qrels, options.get("duplicates", "error")))
+    given = judged, pipeline.qrels, options.get("duplicates", "error")
+    digests = cache(partial(table_digests, *given)), cache(partial(table_digest, *given))
     order = list(returned) if isinstance(returned, Mapping) else list(facts.by_system)
     found: dict[str | None, Evaluation] = {}
     for system in order:
@@ -146,7 +147,7 @@ def evaluations(  # noqa: PLR0913  (as above)
             profile=pipeline.profile,
             min_relevance=pipeline.rel,
             order=pipeline.plan.order,
-            conditions=pipeline.plan.conditions(pipeline.query_sets, reached[system].counts, digests),
+            conditions=pipeline.plan.conditions(pipeline.query_sets, reached[system].counts, *digests),
         )
     return Found(found, segments, pipeline)
 
