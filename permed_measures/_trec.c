@@ -1,8 +1,9 @@
-/* TREC runs, from the bytes of a descriptor to rankings: what files/trec.py and ranking.py define, by several threads.
+/* TREC runs, from the bytes of a file to rankings: what files/trec.py and ranking.py define, by several threads.
 
    The lines of a query have to be together: then only the largest query is ever held. Whatever is wrong ends the reading, and is
    handed back with its line, for which the plain reader words the error. Threads take whole queries under a lock, read them
-   on their own, and touch no Python object; all of those are made at the end. */
+   on their own, and make no Python object; all of those are made at the end. What is packed is unpacked by a function of
+   Python's, which the thread that takes calls while others read. */
 
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #define CHUNK ((size_t)2 << 20)
+#define PIECE ((size_t)1 << 17) /* what is unpacked stays in the processor's cache until it is copied */
 #define LARGEST_CHUNK ((size_t)2 << 30) /* places in a chunk fit into 32 bits */
 #define FIELDS 6
 #define LOOK_NS 50000000 /* how often the main thread looks whether it was interrupted */
@@ -85,6 +87,7 @@ typedef struct {
 
 typedef struct {
     int descriptor, stop, at_end, error, running;
+    PyObject *unpack, *raised[3];
     pthread_mutex_t lock;
     pthread_cond_t ended;
     Buffer rest;
@@ -271,6 +274,27 @@ static size_t last_query(const Byte *text, size_t size) {
     return 0;
 }
 
+/* Read some bytes, at most so many; -1 where that fails. */
+static ssize_t read_some(Job *job, Byte *into, size_t size) {
+    PyGILState_STATE state;
+    PyObject *piece;
+    char *bytes;
+    Py_ssize_t got = 0;
+    if (job->unpack == NULL) return read(job->descriptor, into, size);
+    state = PyGILState_Ensure();
+    piece = PyObject_CallFunction(job->unpack, "n", (Py_ssize_t)(size < PIECE ? size : PIECE));
+    if (piece && PyBytes_AsStringAndSize(piece, &bytes, &got) == 0 && (size_t)got > size)
+        PyErr_SetString(PyExc_ValueError, "more bytes than were asked for");
+    if (PyErr_Occurred()) {
+        PyErr_Fetch(&job->raised[0], &job->raised[1], &job->raised[2]);
+        errno = EIO;
+        got = -1;
+    } else memcpy(into, bytes, (size_t)got);
+    Py_XDECREF(piece);
+    PyGILState_Release(state);
+    return got;
+}
+
 /* Read on until there is a whole query; whether there was anything. The lock is held. */
 static int take(Job *job, Buffer *text, Chunk *chunk) {
     size_t wanted = CHUNK, cut = 0;
@@ -281,7 +305,7 @@ static int take(Job *job, Buffer *text, Chunk *chunk) {
         while (!job->at_end && text->size < wanted) {
             ssize_t got;
             if (!enough(&text->at, &text->room, wanted + 8, 1)) goto no_memory;
-            got = read(job->descriptor, text->at + text->size, wanted - text->size);
+            got = read_some(job, text->at + text->size, wanted - text->size);
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) {
                 job->error = errno;
@@ -695,6 +719,12 @@ static int note_queries(Job *job, const Chunk *chunk) {
 static void *work(void *argument) {
     Worker worker = {.job = argument};
     Job *job = argument;
+    PyGILState_STATE state = PyGILState_UNLOCKED;
+    PyThreadState *own = NULL;
+    if (job->unpack) { /* what Python needs to know a thread is costly: it is kept from piece to piece */
+        state = PyGILState_Ensure();
+        own = PyEval_SaveThread();
+    }
     pthread_mutex_lock(&job->lock);
     while (!job->stop) {
         Chunk *chunk = calloc(1, sizeof *chunk);
@@ -723,6 +753,10 @@ static void *work(void *argument) {
     free(worker.places);
     free(worker.scores);
     free(worker.hits);
+    if (own) {
+        PyEval_RestoreThread(own);
+        PyGILState_Release(state);
+    }
     if (--job->running == 0) pthread_cond_signal(&job->ended);
     pthread_mutex_unlock(&job->lock);
     return NULL;
@@ -829,6 +863,10 @@ static PyObject *answer(Job *job, PyObject *grades) {
         if (chunk->status != SOUND) {
             Py_DECREF(groups);
             if (chunk->status == NO_MEMORY) return PyErr_NoMemory();
+            if (chunk->status == UNREADABLE && job->raised[0]) {
+                PyErr_Restore(job->raised[0], job->raised[1], job->raised[2]);
+                return memset(job->raised, 0, sizeof job->raised), NULL;
+            }
             if (chunk->status == UNREADABLE) return errno = job->error, PyErr_SetFromErrno(PyExc_OSError);
             if (chunk->status == FAULT)
                 return Py_BuildValue("(sKN)", "fault", (unsigned long long)(lines + chunk->line),
@@ -891,18 +929,21 @@ static int run_threads(Job *job, int number) {
 }
 
 const char read_trec_doc[] =
-    "read_trec(descriptor, depth, qrels, order, mode, threads)\n--\n\n"
-    "Read a run: ('sound', longer lines, [(query, number, ids, scores, hits), ...]), or what is wrong.";
+    "read_trec(source, depth, qrels, order, mode, threads)\n--\n\n"
+    "Read a run, from a descriptor or a function that gives at most so many bytes, none at the end: ('sound', longer lines, "
+    "[(query, number, ids, scores, hits), ...]), or what is wrong.";
 
 PyObject *read_trec(PyObject *module, PyObject *arguments) {
     Job job = {.stop = 0};
-    PyObject *qrels, *grades = NULL, *found = NULL;
+    PyObject *source, *qrels, *grades = NULL, *found = NULL;
     const char *order, *mode;
     Py_ssize_t depth;
     int threads;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "inO!ssi", &job.descriptor, &depth, &PyDict_Type, &qrels, &order, &mode, &threads))
+    if (!PyArg_ParseTuple(arguments, "OnO!ssi", &source, &depth, &PyDict_Type, &qrels, &order, &mode, &threads))
         return NULL;
+    if (PyCallable_Check(source)) job.unpack = source;
+    else if ((job.descriptor = (int)PyLong_AsLong(source)) == -1 && PyErr_Occurred()) return NULL;
     job.depth = depth < 0 ? 0 : (size_t)depth;
     job.in_doubles = strcmp(order, "float64") == 0;
     job.whole = strcmp(mode, "whole") == 0;
@@ -918,6 +959,7 @@ PyObject *read_trec(PyObject *module, PyObject *arguments) {
     for (size_t place = 0; place < job.count; place++)
         if (job.chunks[place]) free_chunk(job.chunks[place]);
     Py_XDECREF(grades);
+    for (int place = 0; place < 3; place++) Py_XDECREF(job.raised[place]);
     free(job.chunks);
     free(job.rest.at);
     free(job.seen);

@@ -15,7 +15,6 @@ from permed_measures.files import blocks as large_trec
 from permed_measures.files import formatted, read_run
 from permed_measures.files.blocks import Doubt, Irregular, tops
 from permed_measures.files.large import cut_run, rankings
-from permed_measures.files.source import Source, on_disk
 from permed_measures.ranking import ORDERS, compiled, order, rank
 
 
@@ -286,7 +285,7 @@ def packed(content, suffix):
         zstandard = pytest.importorskip("zstandard")
         half = len(content) // 2  # two frames: one file
         return b"".join(zstandard.compress(part) for part in (content[:half], content[half:]))
-    return gzip.compress(content) if suffix else content
+    return gzip.compress(content, 1) if suffix else content
 
 
 @pytest.mark.usefixtures("reader")
@@ -314,27 +313,46 @@ def test_what_a_comment_holds_matters_to_nobody(tmp_path, depth):
             read(path)
 
 
-def test_a_packed_file_is_on_disk_as_far_as_it_was_asked_for(tmp_path):
-    text = "".join(f"q{n // 100} Q0 d{n} 1 {-n} x\n" for n in range(200_000))
-    (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode(), 1))
-    with on_disk(Source(tmp_path / "run.gz"), tmp_path) as unpacked:
-        there = unpacked.upto(1_000_000)
-        assert 1_000_000 <= there == (tmp_path / "unpacked").stat().st_size < len(text)
-        assert unpacked.upto(10) == there
-        with unpacked.open() as file:
-            assert file.read() == text.encode()
-        assert unpacked.upto(sys.maxsize) == len(text)
-    (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode(), 1)[:-9])
-    with on_disk(Source(tmp_path / "run.gz"), tmp_path) as unpacked:
-        for _ in range(2):  # what is there after the first time is not the file
-            with pytest.raises(InputError, match="a broken gzip file"), unpacked.open():
-                pass
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_no_more_of_a_packed_file_is_unpacked_than_is_needed(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(large_trec, "_BLOCK", 1 << 14)
+    lines = [b"q%d Q0 d%d 1 %d.5 t\n" % (n // 9, n, 9 - n % 9) for n in range(200_000)]
+    lines[5] = b"q0 Q0 d5 1 oops t\n"
+    content = packed(b"".join(lines), suffix)
+    path = tmp_path / f"run{suffix}"
+    path.write_bytes(content[:-3])  # broken, but that is far behind the line
+    with pytest.raises(InputError, match=":6: the score 'oops' is not a number"):
+        rankings(path, {}, 10, large=0)
 
 
-def test_the_tops_of_a_packed_file_are_those_of_the_file(file, tmp_path, monkeypatch):
-    monkeypatch.setattr(large_trec, "_BLOCK", 1 << 12)
-    monkeypatch.setattr(large_trec, "_LOOKED_AT", 1 << 15)  # eight blocks; the file has many more
-    path = file(f"q{n // 50} Q0 d{n * 7919 % 20_000} 1 {n % 50}.5 t" for n in range(20_000))
-    (tmp_path / "run.gz").write_bytes(gzip.compress(path.read_bytes()))
-    with on_disk(Source(tmp_path / "run.gz"), tmp_path) as unpacked:
-        assert list(tops(unpacked, 3)) == list(tops(path, 3))
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_the_rankings_of_a_packed_file_are_those_of_the_file(tmp_path, monkeypatch, suffix, mark):
+    monkeypatch.setattr(large_trec, "_BLOCK", 1 << 12)  # the file has many more
+    content = b"".join(b"q%d Q0 d%d 1 %d.5 t\n" % (n // 50, n * 7919 % 200_000, n % 50) for n in range(200_000))
+    path = tmp_path / f"run{suffix}"
+    path.write_bytes(packed(mark + content, suffix))
+    found = rankings(path, {"q7": {"d2": 1, f"d{399 * 7919 % 200_000}": 2}}, 3, large=0, keep=3)
+    assert {q: (made.ranked, made.num_ret, list(made.top[:3])) for q, made in found.items()} == {
+        f"q{q}": ([(1, 2)] if q == 7 else [], 50, [f"d{(q * 50 + n) * 7919 % 200_000}" for n in (49, 48, 47)])
+        for q in range(4000)
+    }
+
+
+def test_what_unpacks_may_fail_anyhow():
+    if not compiled():
+        pytest.skip("the compiled part is not here")
+    from permed_measures import _columns
+
+    def read(unpack):
+        return _columns.read_trec(unpack, 1, {}, "float32", "top", 2)
+
+    pieces = iter([b"q Q0 a 1 2.5 t\nq Q", b"0 b 1 1.5 t\n", b""])
+    assert read(lambda _: next(pieces)) == ("sound", 0, [("q", 2, b"a", b"", [])])
+    for wrong, error in ((lambda _: 1 / 0, ZeroDivisionError), (lambda _: "text", TypeError), (len, TypeError)):
+        with pytest.raises(error):
+            read(wrong)
+    with pytest.raises(ValueError, match="more bytes than were asked for"):
+        read(lambda size: b" " * (size + 1))

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BLOCK = 1 << 21  # bytes; stays in the processor's cache, and numpy's calls are few
-_LOOKED_AT = 8 * _BLOCK  # after its start, more than is read to find where a block stops
 _MOST_THREADS = 4
 _LONGEST = 256  # characters of a field
 _MOST_ODD = 8  # one of so many scores may be written in another way than 12.345
@@ -65,9 +66,9 @@ _NEAR = 16
 
 
 class Doubt(Exception):  # noqa: N818  (not an error: a reason to look closer)
-    """Something that another reader has to judge; ``part`` is where in the file, as far as that is known."""
+    """Something that another reader has to judge: in these lines, of which the number of the first is known."""
 
-    part: tuple[int, int] | None = None
+    lines: tuple[int, bytes] | None = None
 
 
 class Irregular(Doubt):
@@ -95,64 +96,71 @@ def judged(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, in
 
 
 def _of_blocks(source: Source, make: Callable[[_Block], T]) -> Iterator[T]:
-    """Yield what is made of each block; several are read at once, and meanwhile a packed file is unpacked."""
-    path = source.on_disk
-    if path is None:
-        raise Doubt
+    """Yield what is made of each block; several are made at once, and meanwhile the next ones are read and unpacked."""
     # memory that is given back and taken again costs more than all the rest: after this the C library keeps it
     np.empty(_KEPT_MEMORY, np.uint8)
-    threads = ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1))
+    number = min(_MOST_THREADS, os.cpu_count() or 1)
+    threads = ThreadPoolExecutor(number)
+
+    def made(text: bytes, size: int) -> tuple[T, int]:
+        block = _Block(text, size)
+        return make(block), len(block.ends)
+
     try:
-        with path.open("rb") as file:
-            parts = _cut(file, source.upto)
-            blocks = [(part, threads.submit(lambda part: make(_block(path, *part)), part)) for part in parts]
-        for part, block in blocks:
+        blocks = ((*text, threads.submit(made, *text)) for text in _texts(source))
+        waiting = deque(islice(blocks, number + 1))
+        line = 1
+        while waiting:
+            text, size, block = waiting.popleft()
             try:
-                yield block.result()
-            except Doubt as doubt:  # noqa: PERF203  (it ends the loop)
-                doubt.part = part
+                found, lines = block.result()
+            except Doubt as doubt:
+                doubt.lines = line, text[:size].removesuffix(b"\n")
                 raise
+            waiting.extend(islice(blocks, 1))
+            line += lines
+            yield found
     finally:
         threads.shutdown(cancel_futures=True)
 
 
-def _cut(file: IO[bytes], upto: Callable[[int], int]) -> Iterator[tuple[int, int]]:
-    """Yield where blocks start and stop: between two queries; ``upto`` says how much of the file is there."""
-    start = 0
-    while start < (size := upto(start + _LOOKED_AT)):
-        stop = min(start + _BLOCK, size)
-        if stop < size:
-            file.seek(stop)
-            stop += len(file.readline(_BLOCK))
-            line = file.readline(_BLOCK)
-            query = line[: len(b"".join(line.split(None, 1)[:1])) + 1]
-            while line and line.startswith(query):
-                stop += len(line)
-                if stop - start > 2 * _BLOCK:
-                    raise Doubt
-                line = file.readline(_BLOCK)
-        yield start, stop
-        start = stop
+def _texts(source: Source) -> Iterator[tuple[bytes, int]]:
+    """Yield some text and the size of the block with which it starts: all lines of a few queries."""
+    text = b""
+    with source.open() as file:
+        while piece := file.read(_BLOCK):
+            text += piece
+            if stop := _last_query(text):
+                yield text, stop
+                text = text[stop:]
+            elif len(text) > 2 * _BLOCK:
+                raise Doubt
+    if text:
+        yield text, len(text)
 
 
-def _block(path: Path, start: int, stop: int) -> _Block:
-    with path.open("rb") as file:
-        file.seek(start)
-        text = file.read(stop - start + _LONGEST)  # words are read beyond the last field
-    size = stop - start
-    if len(text) == size and not text.endswith(b"\n"):
-        text += b"\n"
-        size += 1
-    if start == 0 and text.startswith(BOM_UTF8):
-        raise Irregular
-    return _Block(text.ljust(size + _LONGEST, b"\0"), size)
+def _last_query(text: bytes) -> int:
+    """Return where the lines of the last query start; 0 where some of them may come before the text."""
+    stop = text.rfind(b"\n", 0, text.rfind(b"\n")) + 1
+    line = text[stop : text.find(b"\n", stop) + 1]
+    query = line[: len(b"".join(line.split(None, 1)[:1])) + 1]
+    at, back = stop, 1 << 12
+    while at and text.startswith(query, at):
+        back *= 2
+        at = text.rfind(b"\n", 0, max(stop - back, 0)) + 1
+    return 0 if text.startswith(query, at) else text.find(b"\n" + query, at) + 1
 
 
 class _Block:
-    """Some lines: all those of a few queries."""
+    """Some lines: all those of a few queries. Other text may follow them."""
 
     def __init__(self, text: bytes, size: int) -> None:
-        self.text = text
+        if text.startswith(BOM_UTF8):
+            raise Irregular
+        if size == len(text) and not text.endswith(b"\n"):
+            text += b"\n"
+            size += 1
+        self.text = text = text.ljust(size + _LONGEST, b"\0")  # words are read beyond the last field
         self.chars = np.frombuffer(text, np.uint8)
         if not text.isascii():
             _check_utf_8(text[:size])

@@ -22,7 +22,7 @@ from permed_measures import ranking
 from permed_measures.errors import InputError
 from permed_measures.files import format_of, trec
 from permed_measures.files.rows import ranked
-from permed_measures.files.source import Source, on_disk
+from permed_measures.files.source import Source
 from permed_measures.ranking import Grades, Order, Ranking
 
 if TYPE_CHECKING:
@@ -182,9 +182,9 @@ def _groups(
     plain = {query_id: judged if isinstance(judged, dict) else dict(judged) for query_id, judged in qrels.items()}
 
     def read(file: Source) -> tuple[Any, ...]:
-        with file.descriptor() as descriptor:
+        with file.reading() as given:
             threads = min(_MOST_THREADS, os.cpu_count() or 1)
-            answer: tuple[Any, ...] = _reader()(descriptor, depth, plain, order, mode, threads)
+            answer: tuple[Any, ...] = _reader()(given, depth, plain, order, mode, threads)
             return answer
 
     kind, *found = read(source)
@@ -232,20 +232,20 @@ def _regrouped(source: Source, folder: Path) -> Path:
 
 def _plain(source: Source, by_blocks: Callable[[Source], T | None], by_lists: Callable[[Source], T]) -> T | None:
     """Read with numpy; list by list, as the plain reader does, where that has a doubt."""
-    from tempfile import TemporaryDirectory  # noqa: PLC0415  (only for large files)
+    found = by_blocks(source)
+    if found is not None:
+        return found
+    try:
+        return by_lists(source)
+    except trec.MixedError:
+        pass
+    from tempfile import TemporaryDirectory  # noqa: PLC0415  (for such files alone)
 
-    with TemporaryDirectory(prefix="permed-measures-") as folder, on_disk(source, Path(folder)) as plain:
-        found = by_blocks(plain)
-        if found is not None:
-            return found
+    with TemporaryDirectory(prefix="permed-measures-") as folder:
         try:
-            return by_lists(plain)
-        except trec.MixedError:
-            regrouped = Source(_regrouped(plain, Path(folder)))
-        try:
-            return by_lists(regrouped)
+            return by_lists(Source(_regrouped(source, Path(folder))))
         except InputError:
-            trec.check(plain, "run")  # lines have other numbers than those of the copy
+            trec.check(source, "run")  # lines have other numbers than those of the copy
     return None
 
 
@@ -259,15 +259,10 @@ def _by_blocks(source: Source, qrels: Mapping[str, Grades], depth: int, order: O
                 return None
             found[query_id] = made
     except Doubt as doubt:
-        _check_part(source, doubt.part)
+        if doubt.lines is not None:  # it may be an error of theirs
+            trec.check_block(source, "run", *doubt.lines)
         return None
     return found
-
-
-def _check_part(source: Source, part: tuple[int, int] | None) -> None:
-    """Raise the error of a part of a file, if that is why it was doubted."""
-    if part is not None:
-        trec.check_parts(source, "run", [part])
 
 
 def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapping[str, int]) -> JudgedLists | None:
@@ -281,7 +276,8 @@ def _judged_by_blocks(source: Source, qrels: Mapping[str, Grades], numbers: Mapp
                 return None
             found.join(part)
     except Doubt as doubt:
-        _check_part(source, doubt.part)
+        if doubt.lines is not None:  # it may be an error of theirs
+            trec.check_block(source, "run", *doubt.lines)
         return None
     return found
 

@@ -54,7 +54,7 @@ class Unzstd(io.RawIOBase):
     def __init__(self, packed: IO[bytes]) -> None:
         self._packed = packed
         self._frame: Any = None
-        self._made = b""
+        self._made = memoryview(b"")  # a slice of it is no copy: a little may unpack to much
 
     def readable(self) -> bool:
         """Say that it can be read, which io asks."""
@@ -73,7 +73,7 @@ class Unzstd(io.RawIOBase):
                 return 0
             self._frame = _zstd_frame() if at_end else self._frame
             try:
-                self._made = self._frame.decompress(piece)
+                self._made = memoryview(self._frame.decompress(piece))
             except Exception as error:  # each package has its own, and none has a common base
                 raise BrokenZstdError(str(error)) from error
         count = min(len(buffer), len(self._made))

@@ -4,14 +4,12 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from threading import Thread
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from permed_measures.errors import InputError, require
 from permed_measures.files.packings import LONGEST_MAGIC, PACKINGS, BrokenZstdError, Unzstd, unpacked_name
@@ -22,7 +20,6 @@ BLOCK = 1 << 15  # what its lines are split into stays in the processor's cache:
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 80
 _PIECE = 1 << 17  # what is unpacked and copied stays in the processor's cache: a tenth faster than 1 << 20
-_PIPE = 1 << 20
 _HELD_OF_PIPE = 8 << 20
 _HELD = 64 << 20
 _RATIO = 100  # what has to be held in memory at once may be so many times the size of its gzip file: text makes 3 to 30
@@ -104,10 +101,6 @@ class Source(PathLike[str]):
         """Where its bytes are; None where they are in memory."""
         return self._kept if isinstance(self._kept, Path) and self._kept.is_file() else None
 
-    def upto(self, size: int) -> int:  # noqa: ARG002  (for those that are still being unpacked)
-        """Return how many bytes are on disk: so many at least, or all."""
-        return self.size
-
     def _unreadable(self, error: Exception) -> InputError:
         return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=self.path)
 
@@ -140,16 +133,17 @@ class Source(PathLike[str]):
             raise self.error(f"a broken {self.packing} file: {error}") from error
 
     @contextmanager
-    def descriptor(self) -> Iterator[int]:
-        """Give the content, unpacked, without a byte order mark, as a file descriptor; a thread unpacks meanwhile."""
+    def reading(self) -> Iterator[int | Callable[[int], bytes]]:
+        """Give the content without a byte order mark: a file descriptor, or a function that unpacks the next bytes."""
         with self.open() as file:
-            start = file.read(len(_BOM))
+            skipped = len(_BOM) if file.read(len(_BOM)) == _BOM else 0
+        with self.open() as file:
+            file.read(skipped)
             if self.packing is None and self.on_disk is not None:
-                os.lseek(file.fileno(), len(_BOM) if start == _BOM else 0, os.SEEK_SET)
+                os.lseek(file.fileno(), skipped, os.SEEK_SET)
                 yield file.fileno()
-                return
-            with _piped(file, start.removeprefix(_BOM)) as reading:
-                yield reading
+            else:
+                yield cast("io.BufferedReader", file).read1
 
     def head(self, size: int = 1 << 16) -> bytes:
         """Return the first bytes."""
@@ -228,104 +222,10 @@ class Excerpt(Source):
         return super().error(message, None if line is None else self._numbers[line - 1])
 
 
-class Unpacked(Source):
-    """The content of a compressed file on disk, as far as somebody has asked for it; errors name the file itself."""
-
-    def __init__(self, source: Source, folder: Path) -> None:
-        self._copying = _copied(source, folder / "unpacked")
-        self._copied = next(self._copying)
-        self._failed: InputError | None = None
-        super().__init__(folder / "unpacked")
-        self.form, self.columns, self.duplicates = source.form, source.columns, source.duplicates
-        self.original = source
-
-    def upto(self, size: int) -> int:
-        """Unpack so many bytes at least, or all; return how many are there."""
-        if self._failed is not None:  # what was copied before is not the file
-            raise self._failed
-        while self._copied < size:
-            try:
-                copied = next(self._copying, self._copied)
-            except InputError as error:
-                self._failed = error
-                raise
-            if copied == self._copied:
-                break
-            self._copied = copied
-        return self._copied
-
-    @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        """Open the content, all of it."""
-        self.upto(sys.maxsize)
-        with super().open() as file:
-            yield file
-
-    def close(self) -> None:
-        """Unpack no more."""
-        self._copying.close()
-
-    def error(self, message: str, line: int | None = None) -> InputError:
-        """Make the error for the compressed file."""
-        return self.original.error(message, line)
-
-
-def _copied(source: Source, path: Path) -> Generator[int, None, None]:
-    """Copy a file to disk, unpacked, and yield how much of it is there: at first, and after every piece."""
-    with source.open() as packed, path.open("wb", buffering=0) as plain:
-        yield 0
-        while piece := packed.read(_PIECE):
-            plain.write(piece)
-            yield plain.tell()
-
-
-@contextmanager
-def on_disk(source: Source, folder: Path) -> Iterator[Source]:
-    """Give a source whose bytes are on disk as they are: itself, or a copy that is unpacked while it is read."""
-    if source.packing is None and source.on_disk is not None:
-        yield source
-        return
-    unpacked = Unpacked(source, folder)
-    try:
-        yield unpacked
-    finally:
-        unpacked.close()
-
-
 def copy(file: IO[bytes], into: IO[bytes]) -> None:
     """Write the rest of one file into another."""
     while piece := file.read(_PIECE):
         into.write(piece)
-
-
-@contextmanager
-def _piped(file: IO[bytes], start: bytes) -> Iterator[int]:
-    """Give a descriptor from which the rest of a file can be read; its errors are raised at the end."""
-    failed: list[Exception] = []
-    reading, writing = os.pipe()
-    with suppress(ImportError, AttributeError, OSError):  # a larger pipe, where there is such a thing, is faster
-        fcntl = import_module("fcntl")
-        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE)
-
-    def feed() -> None:
-        try:
-            with os.fdopen(writing, "wb") as pipe:
-                pipe.write(start)
-                copy(file, pipe)
-        except BrokenPipeError:  # the reader has seen enough
-            pass
-        except Exception as error:  # noqa: BLE001  (raised by those who wait)
-            failed.append(error)
-
-    feeder = Thread(target=feed)
-    feeder.start()
-    try:
-        yield reading
-    finally:
-        os.close(reading)
-        feeder.join()
-    if failed:
-        raise failed[0]
 
 
 def _standard_input() -> IO[bytes]:

@@ -157,22 +157,12 @@ def check(source: Source, what: str) -> None:
         _check_repetition(source, what, source.blocks(), again)
 
 
-def check_parts(source: Source, what: str, parts: Iterable[tuple[int, int]]) -> None:
-    """Raise the error of the first wrong line in some parts of a file, else of one that repeats another of its part.
-
-    A part starts where a line does, and stops where one does.
-    """
-    line = 1
-    with source.open() as file:
-        for start, stop in parts:
-            while file.tell() < start:
-                line += file.read(min(_PIECE, start - file.tell())).count(b"\n")
-            block = file.read(stop - start)
-            rows = _columns(source, what, line, block.removesuffix(b"\n"))
-            again = _repeated(array("q", map(hash, zip(rows.query_ids, rows.doc_ids, strict=True))))
-            if again:
-                _check_repetition(source, what, [(line, block.removesuffix(b"\n"))], again)
-            line += block.count(b"\n")
+def check_block(source: Source, what: str, first: int, block: bytes) -> None:
+    """Raise the error of the first wrong line of some, else of one that repeats another of them."""
+    rows = _columns(source, what, first, block)
+    again = _repeated(array("q", map(hash, zip(rows.query_ids, rows.doc_ids, strict=True))))
+    if again:
+        _check_repetition(source, what, [(first, block)], again)
 
 
 class _Rows(NamedTuple):
