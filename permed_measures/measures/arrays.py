@@ -58,23 +58,35 @@ def fill(
     return Rankings(counts, Columns(*map(np.concatenate, zip(*(columns for _, columns in parts), strict=True))))
 
 
+def columns_of(rankings: Rankings) -> Columns:
+    """Return rankings as columns; those of single ones are put together once, and kept."""
+    if rankings.columns is None:
+        step = max(1, _ROWS * len(rankings) // (1 + rankings.num_judged))
+        starts = range(0, max(1, len(rankings)), step)
+        parts = [_gathered(rankings.views[start : start + step]) for start in starts]
+        rankings.columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
+    return rankings.columns
+
+
 def _gathered(views: Sequence[Ranking]) -> Columns:
     num_ret = np.fromiter((view.num_ret for view in views), np.int64, len(views))
     num_hits = np.fromiter((len(view.ranked) for view in views), np.int64, len(views))
     num_judged = np.fromiter((len(view.judged) for view in views), np.int64, len(views))
     hits = np.fromiter(chain.from_iterable(chain.from_iterable(view.ranked for view in views)), np.float64)
     judged = _grades(list(chain.from_iterable(view.judged for view in views)))
-    levels = np.unique(judged)
+    few = _few(judged, len(views))
+    levels = np.unique(judged) if few is None else few
+    level_of = levels.searchsorted if few is None else lambda some: (some - few[0]).astype(np.intp)
     query, size = np.arange(len(views)), len(views) * len(levels)
-    of_hits = np.repeat(query, num_hits) * len(levels) + np.searchsorted(levels, hits[1::2])
-    of_judged = np.repeat(query, num_judged) * len(levels) + np.searchsorted(levels, judged)
-    missed = np.bincount(of_judged, minlength=size) - np.bincount(of_hits, minlength=size)
+    of_hits = np.repeat(query, num_hits) * len(levels) + level_of(hits[1::2])
+    row_query = np.repeat(query, num_judged)
+    missed = np.bincount(row_query * len(levels) + level_of(judged), minlength=size)
+    missed -= np.bincount(of_hits, minlength=size)
     missed_codes = np.repeat(np.arange(size), missed)
     rows = np.argsort(np.concatenate([of_hits, missed_codes]) // max(1, len(levels)), kind="stable")
     ranks = np.concatenate([hits[::2], np.full(len(missed_codes), inf)])[rows]
     grades = np.concatenate([hits[1::2], levels[missed_codes % max(1, len(levels))]])[rows]
-    places = _places(np.repeat(query, num_judged), num_judged, grades)
-    return Columns(num_ret, num_hits, num_judged, ranks, grades, places)
+    return Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
 
 
 def _filled(
@@ -177,15 +189,23 @@ def _like_neighbours(ordered: Any) -> Any:  # noqa: ANN401  (numpy's)
 
 def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Return the place of each row in the order of descending worth within its query."""
-    levels = 1.0 + float(np.ptp(worth)) if len(worth) else 1.0
-    if levels * len(num_judged) <= _FEW and bool((worth == np.floor(worth)).all()):
-        codes = row_query * int(levels) + (worth.max(initial=-inf) - worth).astype(np.intp)
+    few = _few(worth, len(num_judged))
+    if few is not None:
+        codes = row_query * len(few) + (few[-1] - worth).astype(np.intp)
         rows = np.argsort(codes.astype(np.uint16), kind="stable")
     else:
         rows = np.lexsort((-worth, row_query))
     places = np.empty(len(worth))
     places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
     return places
+
+
+def _few(worth: Any, queries: int) -> Any:  # noqa: ANN401  (numpy's)
+    """Return all numbers from the lowest to the highest where these are whole, and few for each query; else None."""
+    lowest, highest = (worth.min(), worth.max()) if len(worth) else (0.0, 0.0)
+    if (highest - lowest + 1.0) * queries <= _FEW and bool((worth == np.floor(worth)).all()):
+        return lowest + np.arange(highest - lowest + 1.0)
+    return None
 
 
 def within(columns: Columns, depth: int | None) -> Columns:
@@ -216,18 +236,13 @@ def all_returned(columns: Columns) -> bool:
 
 def has_grades_up_to(highest: int, rankings: Rankings) -> bool:
     """Whether all grades are whole numbers from 0 to the highest."""
-    grades = np.array([*rankings.grades()]) if rankings.columns is None else np.asarray(rankings.columns.grades)
+    grades = np.asarray(columns_of(rankings).grades)
     return not len(grades) or bool(grades.min() >= 0 and grades.max() <= highest and (grades == grades.round()).all())
 
 
 def tables(rankings: Rankings) -> "Iterator[ArrayTable]":
     """Yield tables of some queries each: their numbers stay near the processor, and the memory for them is small."""
-    if rankings.columns is None:
-        step = max(1, _ROWS * len(rankings) // (1 + rankings.num_judged))
-        starts = range(0, len(rankings), step)
-        yield from (ArrayTable(_gathered(rankings.views[start : start + step])) for start in starts)
-        return
-    whole = [*map(np.asarray, rankings.columns)]
+    whole = [*map(np.asarray, columns_of(rankings))]
     ends = np.concatenate([[0], np.cumsum(whole[2])])
     cuts = [0, *np.searchsorted(ends, np.arange(_ROWS, len(whole[3]), _ROWS)).tolist(), len(ends) - 1]
     for start, end in pairwise(cuts):
