@@ -8,6 +8,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate, chain, repeat
@@ -224,6 +225,9 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         return False
     if highest < 0:
         return set(map(type, numbers)) == {float} and not math.isnan(total)  # two infinities make one, too
+    with suppress(ValueError):
+        if highest >= 0xFF and bytes(numbers):  # each from 0 to 255, as most are
+            return True
     grades = set(numbers)
     negative = min(grades) < 0 and min(map(max, map(dict.values, dicts.values()))) < 0
     return max(map(abs, grades)) <= highest and not negative

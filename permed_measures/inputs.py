@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, repeat
-from operator import contains, methodcaller
+from operator import contains, countOf, methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
@@ -144,7 +144,7 @@ def _plain_grades(qrels: dict[Any, Any]) -> set[float] | None:
         "".join(chain.from_iterable(qrels.values()))  # the fastest way to see that all of them are strings
     except TypeError:
         return None
-    if any(map(contains, qrels.values(), repeat(""))) or not set(map(type, values)) <= _INT:
+    if any(map(contains, qrels.values(), repeat(""))) or countOf(map(type, values), int) != len(values):
         return None
     grades = set(values)
     return grades if max(map(abs, grades), default=0) < _FAR else None

@@ -111,10 +111,10 @@ def _filled(
     in_descending_order = bool((keys[1:] > keys[:-1]).all())
     if not in_descending_order:
         keys = _sorted(keys, singles, num_ret)
-    found = ~np.isnan(judged_scores)
-    wanted = _keys(row_query[found], _singles(judged_scores[found]))
-    ranks = np.full(len(row_query), inf)
-    ranks[found] = 1 + keys.searchsorted(wanted) - first_document[row_query[found]]
+    found = np.flatnonzero(~np.isnan(judged_scores))
+    of_found, ranks = row_query[found], np.full(len(row_query), inf)
+    wanted = _keys(of_found, _singles(judged_scores[found]))
+    ranks[found] = 1 + keys.searchsorted(wanted) - first_document[of_found]
     cutoff, ties = inf if bounds[1] is None else bounds[1], [0, 0]
     if not in_descending_order:
         first_row = np.cumsum(num_judged) - num_judged
@@ -126,12 +126,12 @@ def _filled(
     if bounds[0] is not None:
         ranks[ranks > bounds[0]] = inf
     hits = np.flatnonzero(ranks < inf)
+    of_hits = row_query[hits]
     by_rank = np.full(len(scores), -1)  # faster than to sort
-    by_rank[(first_document[row_query[hits]] + ranks[hits]).astype(np.intp) - 1] = hits
-    rows = np.concatenate([by_rank[by_rank >= 0], np.flatnonzero(ranks == inf)])
+    by_rank[(first_document[of_hits] + ranks[hits]).astype(np.intp) - 1] = hits
+    rows = np.concatenate([by_rank.compress(by_rank >= 0), np.flatnonzero(ranks == inf)])
     rows = rows[np.argsort(row_query[rows], kind="stable")]
-    ranks, grades = ranks[rows], grades[rows]
-    num_hits = np.bincount(row_query[ranks < inf], minlength=len(lists))
+    ranks, grades, num_hits = ranks[rows], grades[rows], np.bincount(of_hits, minlength=len(lists))
     return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
 
 
@@ -163,7 +163,7 @@ def _sorted(keys: Any, scores: Any, num_ret: Any) -> Any:  # noqa: ANN401  (nump
 def _keys(queries: Any, scores: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Return a whole number for each document, which ascends by query and within it by descending score."""
     bits = (scores + np.float32(0.0)).view(np.uint32)  # -0.0 and 0.0 are one score
-    descending = np.where(bits >> 31, bits, ~bits & np.uint32(0x7FFFFFFF))
+    descending = np.where(bits >> 31, bits, bits ^ np.uint32(0x7FFFFFFF))
     return queries.astype(np.uint64) << np.uint64(32) | descending
 
 
