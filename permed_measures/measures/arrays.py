@@ -78,14 +78,13 @@ def _gathered(views: Sequence[Ranking]) -> Columns:
     levels = np.unique(judged) if few is None else few
     level_of = levels.searchsorted if few is None else lambda some: (some - few[0]).astype(np.intp)
     query, size = np.arange(len(views)), len(views) * len(levels)
-    of_hits = np.repeat(query, num_hits) * len(levels) + level_of(hits[1::2])
-    row_query = np.repeat(query, num_judged)
-    missed = np.bincount(row_query * len(levels) + level_of(judged), minlength=size)
-    missed -= np.bincount(of_hits, minlength=size)
-    missed_codes = np.repeat(np.arange(size), missed)
-    rows = np.argsort(np.concatenate([of_hits, missed_codes]) // max(1, len(levels)), kind="stable")
-    ranks = np.concatenate([hits[::2], np.full(len(missed_codes), inf)])[rows]
-    grades = np.concatenate([hits[1::2], levels[missed_codes % max(1, len(levels))]])[rows]
+    missed = np.bincount(np.repeat(query * len(levels), num_judged) + level_of(judged), minlength=size)
+    missed -= np.bincount(np.repeat(query * len(levels), num_hits) + level_of(hits[1::2]), minlength=size)
+    missed_grades = np.repeat(np.tile(levels, len(views)), missed)
+    queries = np.concatenate([np.repeat(query, num_hits), np.repeat(query, num_judged - num_hits)])
+    rows = np.argsort(queries, kind="stable")
+    ranks = np.concatenate([hits[::2], np.full(len(missed_grades), inf)])[rows]
+    grades, row_query = np.concatenate([hits[1::2], missed_grades])[rows], np.repeat(query, num_judged)
     return Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
 
 
