@@ -8,7 +8,6 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate, chain, repeat
@@ -27,6 +26,7 @@ _BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
 _LENGTHS = 64
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
+_BYTES = range(256)
 MAX_GRADE = 10_000
 """trec_eval keeps an array as long as the highest grade; grades above this one are kept away from it."""
 
@@ -225,12 +225,18 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         return False
     if highest < 0:
         return set(map(type, numbers)) == {float} and not math.isnan(total)  # two infinities make one, too
-    with suppress(ValueError):
-        if highest >= 0xFF and bytes(numbers):  # each from 0 to 255, as most are
-            return True
-    grades = set(numbers)
+    grades = _BYTES if highest >= _BYTES[-1] and _are_bytes(numbers) else set(numbers)
     negative = min(grades) < 0 and min(map(max, map(dict.values, dicts.values()))) < 0
     return max(map(abs, grades)) <= highest and not negative
+
+
+def _are_bytes(numbers: Iterable[int]) -> bool:
+    """Whether all are from 0 to 255, as most grades are: that is seen sooner than which they are."""
+    try:
+        bytes(numbers)
+    except ValueError:
+        return False
+    return True
 
 
 def delegate(
