@@ -26,6 +26,7 @@ _BATCH = 512  # queries at once: pytrec_eval keeps their lists whole
 _LENGTHS = 64
 _NOTHING = {"none": 0}
 _EXACT_FLOAT32 = 2**24
+_BYTES = range(256)
 MAX_GRADE = 10_000
 """trec_eval keeps an array as long as the highest grade; grades above this one are kept away from it."""
 
@@ -224,9 +225,18 @@ def handed(dicts: Any, highest: int = -1) -> bool:  # noqa: ANN401  (that is the
         return False
     if highest < 0:
         return set(map(type, numbers)) == {float} and not math.isnan(total)  # two infinities make one, too
-    grades = set(numbers)
+    grades = _BYTES if highest >= _BYTES[-1] and _are_bytes(numbers) else set(numbers)
     negative = min(grades) < 0 and min(map(max, map(dict.values, dicts.values()))) < 0
     return max(map(abs, grades)) <= highest and not negative
+
+
+def _are_bytes(numbers: Iterable[int]) -> bool:
+    """Whether all are from 0 to 255, as most grades are: that is seen sooner than which they are."""
+    try:
+        bytes(numbers)
+    except ValueError:
+        return False
+    return True
 
 
 def delegate(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, repeat
-from operator import contains, methodcaller
+from operator import contains, countOf, methodcaller
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat
 
@@ -102,21 +102,21 @@ def as_qrels(
     >>> as_qrels({"q": {"a": 2.0, "b": 7.5}, "r": ["c"]})    # a bare list of ids means grade 1
     {'q': {'a': 2, 'b': 7.5}, 'r': {'c': 1}}
     """
+    several = kept_of(duplicates) is not None
     if isinstance(source, _Checked):
         if not subtopics and source.subtopics is not None:
-            if kept_of(duplicates) is None:
-                refuse_several(source.subtopics)
-            else:
+            if several:
                 return _Checked(source)
+            refuse_several(source.subtopics)
         return source
     if isinstance(source, (str, PathLike)):
         read = files.read_qrels(source, columns=columns, duplicates=duplicates)
         return as_qrels(read, subtopics=subtopics, duplicates=getattr(source, "duplicates", duplicates))
+    _check_rows(source, "qrels", columns)
     if isinstance(source, Mapping):
         grades = _plain_grades(source) if type(source) is dict else None
         if grades is not None:
             return _Checked(source, grades)
-        several = kept_of(duplicates) is not None
         pairs = (
             (checked_query_id(query, "qrels"), _grades(query, judged, several)) for query, judged in source.items()
         )
@@ -144,7 +144,7 @@ def _plain_grades(qrels: dict[Any, Any]) -> set[float] | None:
         "".join(chain.from_iterable(qrels.values()))  # the fastest way to see that all of them are strings
     except TypeError:
         return None
-    if any(map(contains, qrels.values(), repeat(""))) or not set(map(type, values)) <= _INT:
+    if any(map(contains, qrels.values(), repeat(""))) or countOf(map(type, values), int) != len(values):
         return None
     grades = set(values)
     return grades if max(map(abs, grades), default=0) < _FAR else None
@@ -167,9 +167,8 @@ def as_run(source: Any, *, columns: Sequence[str] | None = None, duplicates: Dup
     """
     if isinstance(source, (str, PathLike)):
         return files.read_run(source, columns=columns, duplicates=duplicates)
-    if columns is not None and (isinstance(source, Mapping) or _is_ranx(source)):
-        msg = f"run_columns={columns!r} names columns of rows, and a dict has none: turn distances round yourself"
-        raise ParamError(msg)
+    _check_rows(source, "run", columns, ": turn distances round yourself")
+    several = kept_of(duplicates) is not None
     if isinstance(source, Mapping):
         plain = set(map(type, source)) <= {str} and "" not in source and set(map(type, source.values())) <= {dict}
         for query_id, returned in () if plain else source.items():
@@ -180,12 +179,17 @@ def as_run(source: Any, *, columns: Sequence[str] | None = None, duplicates: Dup
                     "document ids"
                 )
         checked: Run = source
-        if not plain and kept_of(duplicates) is not None:
+        if not plain and several:
             checked = {query: _once(docs, query) if _is_list(docs) else docs for query, docs in source.items()}
         return checked
     if _is_ranx(source):
         return as_run(source.to_dict())
     return grouped(in_memory_rows(source, "run", columns), duplicates, smaller=is_smaller_better(columns))
+
+
+def _check_rows(source: Any, what: str, columns: Sequence[str] | None, advice: str = "") -> None:  # noqa: ANN401  (one of the shapes above)
+    if columns is not None and (isinstance(source, Mapping) or _is_ranx(source)):
+        raise ParamError(f"{what}_columns={columns!r} names columns of rows, and a dict has none{advice}")
 
 
 def _once(doc_ids: Sequence[str], query_id: str) -> list[str]:

@@ -135,6 +135,8 @@ def test_lists_keep_the_first_place():
         evaluate({"q": {"a": 1}}, run, "RR")
     with pytest.raises(ParamError, match="duplicates='last' is not allowed; give one of 'error', 'first', 'max'"):
         evaluate({"q": {"a": 1}}, run, "RR", duplicates="last")
+    with pytest.raises(ParamError, match="duplicates='last' is not allowed"):  # beside dicts, which have none, too
+        evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR", duplicates="last")
 
 
 @pytest.mark.parametrize("duplicates", ["first", "max"])
@@ -650,3 +652,5 @@ def test_what_has_no_order_or_no_columns_is_refused():
             score(retrieved, relevant, "RR")
     with pytest.raises(ParamError, match="a dict has none"):
         evaluate({"q": {"a": 1}}, {"q": {"a": 0.1, "b": 0.9}}, "P@1", run_columns=("q", "d", "-dist"))
+    with pytest.raises(ParamError, match=r"qrels_columns=.* a dict has none"):
+        evaluate({"q": {"a": 1}}, {"q": {"a": 0.1, "b": 0.9}}, "P@1", qrels_columns=("q", "d", "grade"))

@@ -19,7 +19,7 @@ from permed_measures.evaluate.providers import by_providers, of_subtopics
 from permed_measures.evaluate.spans import is_mean
 from permed_measures.evaluate.tied import check_ties, with_ties
 from permed_measures.evaluate.unjudged import unjudged_shares
-from permed_measures.files.rows import Duplicates
+from permed_measures.files.rows import Duplicates, kept_of
 from permed_measures.inputs import (
     Qrels,
     QrelsLike,
@@ -249,7 +249,9 @@ def evaluate(  # noqa: PLR0913  (the options of the main job, all but two with d
     chosen, query_sets, known_profile, rel = choose(measures, profile, queries, min_relevance)
     plan = Plan(list(chosen), rel, order, ties)
     sets = set(query_sets.values())
-    found = joined(qrels, run, plan.bounds, order) if run_columns is None and sets == {"qrels"} else None
+    kept_of(duplicates)  # for its check
+    as_they_are = qrels_columns is None and run_columns is None and sets == {"qrels"}
+    found = joined(qrels, run, plan.bounds, order) if as_they_are else None
     judged = (
         as_qrels(qrels, subtopics=plan.of_subtopics, columns=qrels_columns, duplicates=duplicates)
         if found is None

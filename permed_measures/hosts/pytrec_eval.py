@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from itertools import repeat
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -103,14 +102,13 @@ class RelevanceEvaluator:
 
     def evaluate(self, scores: RunLike) -> dict[str, dict[str, float]]:
         """Return the values of the queries that are in the run and have judgements."""
-        if self._exact is not None and type(scores) is dict and set(map(type, scores.values())) == {dict}:
+        if self._exact is not None and type(scores) is dict:
             names, plan = self._exact
             query_ids = list(filter(self._qrels.__contains__, as_run(scores)))
             ranked = rankings_of(self._qrels, scores, query_ids, depth=plan.depth, cutoff=plan.depth)
             columns = plan.over_columns(ranked)
             if len(columns) == len(names):
-                rows = zip(*(columns[index] for index in range(len(names))), strict=True)
-                return dict(zip(query_ids, map(dict, map(zip, repeat(names), rows)), strict=True))
+                return _with({query_id: {} for query_id in query_ids}, names, map(columns.get, range(len(names))))
         if self._theirs is not None and not self._names and handed(scores):
             found: dict[str, dict[str, float]] = self._theirs.evaluator.evaluate(scores)
             return found
@@ -123,10 +121,17 @@ class RelevanceEvaluator:
         rankings = rankings_of(self._qrels, run, query_ids, depth=depth)
         if self._judged_only:
             rankings = Rankings.of([ranking.judged_only() for ranking in rankings.views], None)
-        for name, column in zip(self._names, self._plan.columns(self._qrels, {}, query_ids, rankings), strict=True):
-            for query_id, value in zip(run, column, strict=True):
-                values[query_id][name] = value
-        return values
+        return _with(values, self._names, self._plan.columns(self._qrels, {}, query_ids, rankings))
+
+
+def _with(
+    values: dict[str, dict[str, float]], names: Iterable[str], columns: Iterable[Any]
+) -> dict[str, dict[str, float]]:
+    """Add the values under each name, which come in the order of the queries."""
+    for name, column in zip(names, columns, strict=True):
+        for found, value in zip(values.values(), column, strict=True):
+            found[name] = value
+    return values
 
 
 class _Patch(NamedTuple):

@@ -58,23 +58,34 @@ def fill(
     return Rankings(counts, Columns(*map(np.concatenate, zip(*(columns for _, columns in parts), strict=True))))
 
 
+def columns_of(rankings: Rankings) -> Columns:
+    """Return rankings as columns; those of single ones are put together once, and kept."""
+    if rankings.columns is None:
+        step = max(1, _ROWS * len(rankings) // (1 + rankings.num_judged))
+        starts = range(0, max(1, len(rankings)), step)
+        parts = [_gathered(rankings.views[start : start + step]) for start in starts]
+        rankings.columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
+    return rankings.columns
+
+
 def _gathered(views: Sequence[Ranking]) -> Columns:
     num_ret = np.fromiter((view.num_ret for view in views), np.int64, len(views))
     num_hits = np.fromiter((len(view.ranked) for view in views), np.int64, len(views))
     num_judged = np.fromiter((len(view.judged) for view in views), np.int64, len(views))
     hits = np.fromiter(chain.from_iterable(chain.from_iterable(view.ranked for view in views)), np.float64)
     judged = _grades(list(chain.from_iterable(view.judged for view in views)))
-    levels = np.unique(judged)
+    few = _few(judged, len(views))
+    levels = np.unique(judged) if few is None else few
+    level_of = levels.searchsorted if few is None else lambda some: (some - few[0]).astype(np.intp)
     query, size = np.arange(len(views)), len(views) * len(levels)
-    of_hits = np.repeat(query, num_hits) * len(levels) + np.searchsorted(levels, hits[1::2])
-    of_judged = np.repeat(query, num_judged) * len(levels) + np.searchsorted(levels, judged)
-    missed = np.bincount(of_judged, minlength=size) - np.bincount(of_hits, minlength=size)
-    missed_codes = np.repeat(np.arange(size), missed)
-    rows = np.argsort(np.concatenate([of_hits, missed_codes]) // max(1, len(levels)), kind="stable")
-    ranks = np.concatenate([hits[::2], np.full(len(missed_codes), inf)])[rows]
-    grades = np.concatenate([hits[1::2], levels[missed_codes % max(1, len(levels))]])[rows]
-    places = _places(np.repeat(query, num_judged), num_judged, grades)
-    return Columns(num_ret, num_hits, num_judged, ranks, grades, places)
+    missed = np.bincount(np.repeat(query * len(levels), num_judged) + level_of(judged), minlength=size)
+    missed -= np.bincount(np.repeat(query * len(levels), num_hits) + level_of(hits[1::2]), minlength=size)
+    missed_grades = np.repeat(np.tile(levels, len(views)), missed)
+    queries = np.concatenate([np.repeat(query, num_hits), np.repeat(query, num_judged - num_hits)])
+    rows = np.argsort(queries, kind="stable")
+    ranks = np.concatenate([hits[::2], np.full(len(missed_grades), inf)])[rows]
+    grades, row_query = np.concatenate([hits[1::2], missed_grades])[rows], np.repeat(query, num_judged)
+    return Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
 
 
 def _filled(
@@ -99,10 +110,10 @@ def _filled(
     in_descending_order = bool((keys[1:] > keys[:-1]).all())
     if not in_descending_order:
         keys = _sorted(keys, singles, num_ret)
-    found = ~np.isnan(judged_scores)
-    wanted = _keys(row_query[found], _singles(judged_scores[found]))
-    ranks = np.full(len(row_query), inf)
-    ranks[found] = 1 + keys.searchsorted(wanted) - first_document[row_query[found]]
+    found = np.flatnonzero(~np.isnan(judged_scores))
+    of_found, ranks = row_query[found], np.full(len(row_query), inf)
+    wanted = _keys(of_found, _singles(judged_scores[found]))
+    ranks[found] = 1 + keys.searchsorted(wanted) - first_document[of_found]
     cutoff, ties = inf if bounds[1] is None else bounds[1], [0, 0]
     if not in_descending_order:
         first_row = np.cumsum(num_judged) - num_judged
@@ -114,12 +125,12 @@ def _filled(
     if bounds[0] is not None:
         ranks[ranks > bounds[0]] = inf
     hits = np.flatnonzero(ranks < inf)
+    of_hits = row_query[hits]
     by_rank = np.full(len(scores), -1)  # faster than to sort
-    by_rank[(first_document[row_query[hits]] + ranks[hits]).astype(np.intp) - 1] = hits
-    rows = np.concatenate([by_rank[by_rank >= 0], np.flatnonzero(ranks == inf)])
+    by_rank[(first_document[of_hits] + ranks[hits]).astype(np.intp) - 1] = hits
+    rows = np.concatenate([by_rank.compress(by_rank >= 0), np.flatnonzero(ranks == inf)])
     rows = rows[np.argsort(row_query[rows], kind="stable")]
-    ranks, grades = ranks[rows], grades[rows]
-    num_hits = np.bincount(row_query[ranks < inf], minlength=len(lists))
+    ranks, grades, num_hits = ranks[rows], grades[rows], np.bincount(of_hits, minlength=len(lists))
     return counts, Columns(num_ret, num_hits, num_judged, ranks, grades, _places(row_query, num_judged, grades))
 
 
@@ -151,7 +162,7 @@ def _sorted(keys: Any, scores: Any, num_ret: Any) -> Any:  # noqa: ANN401  (nump
 def _keys(queries: Any, scores: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Return a whole number for each document, which ascends by query and within it by descending score."""
     bits = (scores + np.float32(0.0)).view(np.uint32)  # -0.0 and 0.0 are one score
-    descending = np.where(bits >> 31, bits, ~bits & np.uint32(0x7FFFFFFF))
+    descending = np.where(bits >> 31, bits, bits ^ np.uint32(0x7FFFFFFF))
     return queries.astype(np.uint64) << np.uint64(32) | descending
 
 
@@ -177,15 +188,23 @@ def _like_neighbours(ordered: Any) -> Any:  # noqa: ANN401  (numpy's)
 
 def _places(row_query: Any, num_judged: Any, worth: Any) -> Any:  # noqa: ANN401  (numpy's)
     """Return the place of each row in the order of descending worth within its query."""
-    levels = 1.0 + float(np.ptp(worth)) if len(worth) else 1.0
-    if levels * len(num_judged) <= _FEW and bool((worth == np.floor(worth)).all()):
-        codes = row_query * int(levels) + (worth.max(initial=-inf) - worth).astype(np.intp)
+    few = _few(worth, len(num_judged))
+    if few is not None:
+        codes = row_query * len(few) + (few[-1] - worth).astype(np.intp)
         rows = np.argsort(codes.astype(np.uint16), kind="stable")
     else:
         rows = np.lexsort((-worth, row_query))
     places = np.empty(len(worth))
     places[rows] = 1.0 + np.arange(len(rows)) - np.repeat(np.cumsum(num_judged) - num_judged, num_judged)
     return places
+
+
+def _few(worth: Any, queries: int) -> Any:  # noqa: ANN401  (numpy's)
+    """Return all numbers from the lowest to the highest where these are whole, and few for each query; else None."""
+    lowest, highest = (worth.min(), worth.max()) if len(worth) else (0.0, 0.0)
+    if (highest - lowest + 1.0) * queries <= _FEW and bool((worth == np.floor(worth)).all()):
+        return lowest + np.arange(highest - lowest + 1.0)
+    return None
 
 
 def within(columns: Columns, depth: int | None) -> Columns:
@@ -216,18 +235,13 @@ def all_returned(columns: Columns) -> bool:
 
 def has_grades_up_to(highest: int, rankings: Rankings) -> bool:
     """Whether all grades are whole numbers from 0 to the highest."""
-    grades = np.array([*rankings.grades()]) if rankings.columns is None else np.asarray(rankings.columns.grades)
+    grades = np.asarray(columns_of(rankings).grades)
     return not len(grades) or bool(grades.min() >= 0 and grades.max() <= highest and (grades == grades.round()).all())
 
 
 def tables(rankings: Rankings) -> "Iterator[ArrayTable]":
     """Yield tables of some queries each: their numbers stay near the processor, and the memory for them is small."""
-    if rankings.columns is None:
-        step = max(1, _ROWS * len(rankings) // (1 + rankings.num_judged))
-        starts = range(0, len(rankings), step)
-        yield from (ArrayTable(_gathered(rankings.views[start : start + step])) for start in starts)
-        return
-    whole = [*map(np.asarray, rankings.columns)]
+    whole = [*map(np.asarray, columns_of(rankings))]
     ends = np.concatenate([[0], np.cumsum(whole[2])])
     cuts = [0, *np.searchsorted(ends, np.arange(_ROWS, len(whole[3]), _ROWS)).tolist(), len(ends) - 1]
     for start, end in pairwise(cuts):
