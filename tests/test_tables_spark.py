@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -156,6 +157,19 @@ def test_lists_are_cut_before_rows_are_exchanged(spark, tmp_path, capsys):
     assert not any("Exchange" in line or "Window " in line for line in lines[first + 1 : scan])
     assert "score" in lines[scan]
     assert "WindowGroupLimit" not in plan_of(evaluate_tables(*frames, "AP"), capsys)  # all of each list is needed
+
+
+def test_little_is_sent_with_a_row(spark, tmp_path, capsys):
+    """The grade goes once, though rows are ordered by it; of the run the document is first, which packs better."""
+    from permed_measures.tables import evaluate_tables
+
+    for name, frame in zip(("qrels", "run"), tables(spark, {"q": {"a": 1}}, {"q": {"a": 1.0}}), strict=True):
+        frame.write.parquet(str(tmp_path / name))
+    frames = [spark.read.parquet(str(tmp_path / name)) for name in ("qrels", "run")]
+    plan = plan_of(evaluate_tables(*frames, "nDCG@10"), capsys)
+    read = [re.findall(r" AS (\w+)#", line) for line in plan.splitlines() if " AS query#" in line]
+    assert read == [["query", "grade"], ["doc", "query", "score"], ["query", "doc", "grade"]]
+    assert not re.search(r"grade#\d+ AS ", plan)
 
 
 def test_ties_are_counted_among_the_cut_lists(spark, tmp_path, capsys):

@@ -59,7 +59,7 @@ class RankingTable:
 
     def place(self, worth: nw.Expr, *, among: str = "judged") -> nw.Expr:
         """Return the place of a document in the best order of the judged ones, or of the returned ones (``hits``)."""
-        column = self._named(self._columns[among], among, worth)
+        column = self._column(among, worth)
         # documents of equal worth may be in any order
         return self._window(among, nw.col(column).rank("ordinal", descending=True).over(*self._lists[among]))
 
@@ -69,7 +69,7 @@ class RankingTable:
 
     def highest(self, worth: nw.Expr, *, among: str = "judged") -> nw.Expr:
         """Return the highest worth of a document of the query."""
-        column = self._named(self._columns[among], among, worth)
+        column = self._column(among, worth)
         return self._window(among, nw.col(column).max().over(*self._lists[among]))
 
     def sum_hits(self, value: nw.Expr | int, where: nw.Expr) -> nw.Expr:
@@ -131,6 +131,10 @@ class RankingTable:
     def discount(rank: nw.Expr) -> nw.Expr:
         """Return log2(rank + 1)."""
         return (rank + 1.0).log(2)
+
+    def _column(self, rows: str, worth: nw.Expr) -> str:
+        # the grade has a column already, and what an engine orders by it sends to where it does so
+        return GRADE if repr(worth) == repr(self.grade) else self._named(self._columns[rows], rows, worth)
 
     def _window(self, rows: str, window: nw.Expr) -> nw.Expr:
         return nw.col(self._named(self._windows[rows], rows, window.cast(nw.Float64)))
