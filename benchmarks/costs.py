@@ -4,7 +4,7 @@
 
 The rows are those of benchmarks/tables.py. With ``--skew`` one query more has ten million documents, beside 100,000
 queries of 100. Every line is a process of its own, from its start to printed means, the check of the input included:
-processor seconds and memory are those of the process and of all that it started. DuckDB has a memory limit of 500 MB
+processor seconds and memory are those of the process and of all that it started. DuckDB has a memory limit of 350 MB
 (--unlimited: none); Spark runs as local[2] with 2 GB and 16 partitions of a shuffle, and its event log says what tasks
 shuffled and needed.
 """
