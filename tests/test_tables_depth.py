@@ -246,3 +246,23 @@ def test_the_best_of_lists_tell_the_same_facts_as_all_rows(engine, run):
             )
             assert (facts.missing, facts.only_run) == (list(known.values()).count(0), len(set(run) - set(judged)))
             assert (facts.lists, facts.faults) == (len(run), ())
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_all_rows_without_a_query_are_counted(engine, run):
+    from permed_measures.errors import InputError
+    from permed_measures.tables.inputs import as_table
+    from permed_measures.tables.inspection import check, inspected
+    from permed_measures.tables.sessions import opened
+
+    pytest.importorskip(engine)
+    with opened(engine) as session:
+        tables = [session.table({**run, "": {f"d{n}": float(n) for n in range(LENGTH)}}, "score")]
+        tables.insert(0, session.table({query: {"d1": 1.0} for query in run}, "relevance"))
+        qrels, returned = (as_table(one, what) for one, what in zip(tables, ("qrels", "run"), strict=True))
+        for best in (False, True):
+            with (
+                inspected(qrels, returned, DEPTH, best=best) as inside,
+                pytest.raises(InputError, match=f"run: {LENGTH} empty ids"),
+            ):
+                check(inside.facts)

@@ -24,7 +24,7 @@ class BestLists(NamedTuple):
     """The best of each list, down to one more than a depth, in DuckDB or Polars."""
 
     lists: nw.LazyFrame[Any]
-    """A row for each list: its rows, or those of them that are left; its highest 64-bit scores, descending."""
+    """A row for each list: how many rows are left of it, its highest 64-bit scores, descending."""
     rows: nw.LazyFrame[Any] | None = None
     """What is left of the run, where the engine has it: the rows that can be among the best."""
 
@@ -85,9 +85,9 @@ def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None =
     best = []
     for part in range(parts):
         some = native if parts == 1 else native.filter(f"hash({of}) % {parts} = {part}")
-        lists = some.aggregate(f"{of}, count(*) AS {ONE}, max({SCORE}, {depth + 1}) AS {_BEST}", of)
-        nan = f"isnan({_BEST}[1])::INTEGER AS {_NAN}"  # which is the greatest number there
-        best.append(BestLists(lazy_frame(lists.project(f"{of}, {ONE}, {_BEST}, {nan}"))))
+        lists = some.aggregate(f"{of}, max({SCORE}, {depth + 1}) AS {_BEST}", of)
+        known = f"len({_BEST}) AS {ONE}, isnan({_BEST}[1])::INTEGER AS {_NAN}"  # which is the greatest number there
+        best.append(BestLists(lazy_frame(lists.project(f"{of}, {_BEST}, {known}"))))
     return best
 
 

@@ -210,12 +210,12 @@ def _inspect(  # noqa: PLR0913  (as above)
     else:
         in_qrels = _counts(qrels.unknown_rows, qrels, all_differ(qrels.unknown_rows, GRADE))
         if differ is not None and both["only_run"]:
-            whole = best is None or best.rows is None
-            differ = differ._replace(rows=both["rows"] if whole else _counted(judged_run))
+            differ = differ._replace(rows=both["rows"] if best is None else _counted(judged_run))
         in_run = _counts(judged_run, run, differ)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
-        faults.append(_fault(run, "empty ids", both["nameless"], run.rows.filter(nameless)))
+        without = run.rows.filter(nameless)
+        faults.append(_fault(run, "empty ids", _counted(without), without))
     return TableFacts(
         qrels_rows=in_qrels["rows"],
         run_rows=in_run["rows"],
