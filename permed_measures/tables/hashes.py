@@ -58,7 +58,7 @@ def all_differ(rows: nw.LazyFrame[Any], value: str = SCORE, *, nan: bool = False
         pair = reduce(xor, (column(name).hash(seed) for seed, name in enumerate(ids)))
         fine = [column(name) != "" for name in ids]
         fine.append(column(value).is_finite() if value == GRADE else ~column(value).is_nan())
-        found = _differing(native.select(when(reduce(and_, fine)).then(pair).alias(HASH)).collect())
+        found = _differing(native.select(when(reduce(and_, fine)).then(pair).alias(HASH)).collect(), 1)
         return found and Different(found[0], None)
     if not rows.implementation.is_duckdb():
         return None
@@ -69,16 +69,16 @@ def all_differ(rows: nw.LazyFrame[Any], value: str = SCORE, *, nan: bool = False
     if not nan:
         wanted.append(f"isfinite({value})" if value == GRADE else f"NOT isnan({value})")
     hashed = f"xor(hash({', '.join(keys)}), hash({DOC}) >> {_LIST_BITS})"
-    found = _differing(native.project(f"CASE WHEN {' AND '.join(wanted)} THEN {hashed} END AS {HASH}"))
+    found = _differing(native.project(f"CASE WHEN {' AND '.join(wanted)} THEN {hashed} END AS {HASH}"), _LIST_BITS)
     places = 1 << _LIST_BITS
     return found and Different(found[0], places * log(places / max(1, places - found[1])))
 
 
-def _differing(table: Any) -> tuple[int, int] | None:  # noqa: ANN401  (DuckDB's or Polars', of one column)
+def _differing(table: Any, bits: int) -> tuple[int, int] | None:  # noqa: ANN401  (DuckDB's or Polars', of one column)
     """Return how many hashes there are, and how many different first bits; None where two are equal, or one is null."""
     compiled = compiled_part()
     if compiled is not None:
-        found: tuple[int, int] | None = compiled.all_differ(table.__arrow_c_stream__(), _LIST_BITS)
+        found: tuple[int, int] | None = compiled.all_differ(table.__arrow_c_stream__(), bits)
         return found
     numpy = require("numpy", extra="tables")
     if hasattr(table, "fetchnumpy"):
@@ -92,5 +92,5 @@ def _differing(table: Any) -> tuple[int, int] | None:  # noqa: ANN401  (DuckDB's
     hashes = numpy.sort(hashes)
     if (hashes[1:] == hashes[:-1]).any():
         return None
-    lists = hashes >> numpy.uint64(64 - _LIST_BITS)
+    lists = hashes >> numpy.uint64(64 - bits)
     return len(hashes), int((lists[1:] != lists[:-1]).sum()) + bool(len(lists))
