@@ -56,11 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(_run(given))
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (what nobody expected has an exit code of its own)
             sys.exit(end(error))
-        finally:
-            if (
-                arguments is None
-            ):  # Python looks for garbage once more when it ends, in all that it has not been told to leave
-                gc.freeze()
 
 
 @contextmanager
