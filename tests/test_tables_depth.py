@@ -266,3 +266,15 @@ def test_all_rows_without_a_query_are_counted(engine, run):
                 pytest.raises(InputError, match=f"run: {LENGTH} empty ids"),
             ):
                 check(inside.facts)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("cutoff", [999_998, 999_999, 1_000_000, 2**32, 9 * 10**18])
+def test_a_cut_off_may_be_larger_than_what_engines_count(engine, cutoff):
+    from permed_measures.tables import evaluate_files
+    from permed_measures.tables.sessions import opened
+
+    pytest.importorskip(engine)
+    with opened(engine) as session:
+        found = evaluate_files(session, {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 2.0}}, f"AP@{cutoff}")
+    assert list(found.means.values()) == [1 / 2]

@@ -122,7 +122,7 @@ def _found_in_polars(run: InputTable, depth: int | None) -> Iterator[tuple[Diffe
     column, keys = nw.get_native_namespace(run.rows).col, list_keys(run.rows)
     with kept(run.rows) as rows:
         differ = all_differ(rows)
-        if differ is None or depth is None:
+        if differ is None or depth is None or depth >= MOST_BEST:
             yield differ, None
             return
         least = column(SCORE).top_k(depth + 1).min().over(keys).alias("least")

@@ -17,8 +17,10 @@ BINARY_COLLATIONS = {"postgres": '"C"', "duckdb": "C"}
 """What Ibis calls a database, and how it names the order of bytes."""
 _VIEWS = count()
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-MOST_BEST = 1_000_000
+MOST_BEST = 999_999
 """DuckDB's max(…, n) takes no more."""
+_MOST_ROWS = 2**32 - 1
+"""Polars numbers no more of them."""
 
 
 def can_be_joined(left: nw.LazyFrame[Any], right: nw.LazyFrame[Any]) -> bool:
@@ -120,8 +122,9 @@ def _best(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
 
 def _best_in_polars(run: nw.LazyFrame[Any], depth: int) -> nw.LazyFrame[Any]:
     """Find the same in half the time: Polars looks for the best scores without ranking all."""
-    column = nw.get_native_namespace(run).col
-    return lazy_frame(nw.to_native(run).filter(column(SCORE) >= column(SCORE).top_k(depth).min().over(list_keys(run))))
+    scores = nw.get_native_namespace(run).col(SCORE)
+    least = scores.top_k(min(depth, _MOST_ROWS)).min().over(list_keys(run))
+    return lazy_frame(nw.to_native(run).filter(scores >= least))
 
 
 def _rank_in_spark(run: Any, keys: list[str], depth: int | None) -> nw.LazyFrame[Any]:  # noqa: ANN401  (Spark's)
