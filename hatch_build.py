@@ -22,7 +22,7 @@ def compiled(into: Path) -> Path:
 
     extension = Extension(
         "permed_measures._columns",
-        [str(HERE / "permed_measures" / name) for name in ("_columns.c", "_hashes.c", "_trec.c")],
+        [str(HERE / "permed_measures" / name) for name in ("_columns.c", "_lists.c", "_trec.c")],
         define_macros=[("Py_LIMITED_API", "0x030A0000")],
         py_limited_api=True,
     )

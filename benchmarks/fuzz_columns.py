@@ -99,18 +99,69 @@ def check(rng: random.Random, qrels: dict, run: dict, names: list) -> bool:
     return True
 
 
-def check_hashes(rng: random.Random) -> None:
-    """Compare what is said of the hashes in an Arrow stream with the set of them."""
-    kind = rng.choice([*["UBIGINT"] * 8, "BIGINT", "DOUBLE", "VARCHAR", "UBIGINT[]"])
-    number, bits = rng.choice([0, 1, 2, 100, 3000, 300_000]), rng.choice([1, 3, 20, 20, 20, 0, 31, -1])
-    hashes = [rng.getrandbits(rng.choice([1, 8, 62]) if number < 100 else 62) for _ in range(number)]
-    if hashes and rng.random() < 0.5:
-        hashes[rng.randrange(number)] = rng.choice([None, hashes[0], 0])
-    given = [None if one is None else [one] for one in hashes] if kind == "UBIGINT[]" else hashes
-    relation = duckdb.sql(f"SELECT unnest(?::{kind}[]) AS hash", params=[given])
-    found = ranking.compiled_part().all_differ(relation.__arrow_c_stream__(), bits)
-    differ = kind == "UBIGINT" and 1 <= bits <= 30 and None not in hashes and len(set(hashes)) == number
-    assert found == ((number, len({one >> (64 - bits) for one in hashes})) if differ else None), (kind, bits, number)
+class Sent:
+    """A table that comes from the compiled part."""
+
+    def __init__(self, table: object) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return ranking.compiled_part().arrow_stream(self.table)
+
+
+def check_lists(rng: random.Random) -> None:
+    """Compare what is said of the lists in Arrow streams, right ones and others, with Python's own sorting."""
+    kinds = [rng.choice([*["VARCHAR"] * 12, "BIGINT", "VARCHAR[]"]) for _ in range(rng.choice([2, 2, 2, 3, 3, 1, 4]))]
+    kinds.append(rng.choice([*["DOUBLE"] * 12, "FLOAT", "VARCHAR"]))
+    number, most = rng.choice([0, 1, 2, 100, 3000, 30_000]), rng.choice([0, 1, 5, 11, 100])
+    memory = rng.choice([2**40] * 8 + [0, 100_000, 1_000_000])
+    wide = rng.choice([1, 3, 11, 16, 40])
+    rows = [
+        (*(str(rng.randrange(number // 20 + 1)).rjust(wide, "q") for _ in kinds[:-2]), f"{n:0{wide}}", rng.gauss(0, 1))
+        for n in range(number)
+    ]
+    rng.shuffle(rows)
+    if rows and rng.random() < 0.4:
+        row, place = [*rng.choice(rows)], rng.randrange(len(kinds))
+        row[place] = rng.choice([None, "", row[place]]) if place < len(kinds) - 1 else rng.choice([None, float("nan")])
+        rows.insert(rng.randrange(number), tuple(row))
+    plain = all(kind == "VARCHAR" for kind in kinds[:-1]) and kinds[-1] == "DOUBLE" and len(kinds) in (3, 4)
+    columns = ", ".join(f"unnest(?::VARCHAR[])::{kind} AS c{place}" for place, kind in enumerate(kinds))
+    if not plain:  # whatever comes of it, the process goes on
+        number = min(number, 100)
+        columns = ", ".join(
+            f"{'[i::VARCHAR]' if kind == 'VARCHAR[]' else f'i::{kind}'} AS c{n}" for n, kind in enumerate(kinds)
+        )
+        stream = duckdb.sql(f"SELECT {columns} FROM range({number}) numbers(i)").__arrow_c_stream__()  # noqa: S608
+        assert ranking.compiled_part().best_lists([stream], most, 2**40, False, memory) is None
+        return
+    given = [[None if row[place] is None else str(row[place]) for row in rows] for place in range(len(kinds))]
+    step = len(rows) // rng.choice([1, 1, 3, 7]) + 1
+    relations = [
+        duckdb.sql(f"SELECT {columns}", params=[those[at : at + step] for those in given])
+        for at in range(0, len(rows) or 1, step)
+    ]
+    streams = (relation.__arrow_c_stream__() for relation in relations)
+    found = ranking.compiled_part().best_lists(streams, most, 2**40 * bool(most), False, memory)
+    whole = all(all(part for part in row[:-1]) and row[-1] is not None and row[-1] == row[-1] for row in rows)
+    if not whole or len({row[:-1] for row in rows}) < len(rows):
+        assert found is None
+        return
+    assert found is not None or memory < 2**40
+    if found is None:
+        return
+    lists: dict[tuple[str, ...], list[float]] = {}
+    for row in rows:
+        lists.setdefault(row[:-2], []).append(row[-1])
+    assert found[:2] == (len(rows), len(lists))
+    sent = duckdb.from_arrow(Sent(found[2])).fetchall()
+    keys = len(kinds) - 2
+    assert {row[:keys]: row[keys:] for row in sent} == {
+        key: (len(those), sorted(those, reverse=True)[:most]) for key, those in lists.items()
+    }
+    if most:
+        near = duckdb.from_arrow(Sent(found[3])).fetchall()
+        assert {row for row in rows if row[-1] >= sorted(lists[row[:-2]])[-most:][0]} <= set(near) <= set(rows)
 
 
 def main() -> None:
@@ -121,7 +172,7 @@ def main() -> None:
         rng = random.Random(seed)
         sure += check(rng, *a_case(rng))
         if seed % 100 == 0:
-            check_hashes(rng)
+            check_lists(rng)
     assert sure > seed / 10, "nearly all cases were in doubt"
     print(f"{seed:,} cases, {sure:,} without doubt, all as the plain definition says")
 

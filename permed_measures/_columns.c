@@ -675,8 +675,9 @@ static PyObject *handed(PyObject *module, PyObject *arguments) {
     Py_RETURN_TRUE;
 }
 
-PyObject *all_differ(PyObject *module, PyObject *arguments); /* _hashes.c */
-extern const char all_differ_doc[];
+PyObject *arrow_stream(PyObject *module, PyObject *table); /* _lists.c */
+PyObject *best_lists(PyObject *module, PyObject *arguments);
+extern const char arrow_stream_doc[], best_lists_doc[];
 
 #ifndef _WIN32 /* _trec.c needs POSIX */
 PyObject *read_trec(PyObject *module, PyObject *arguments);
@@ -684,7 +685,8 @@ extern const char read_trec_doc[];
 #endif
 
 static PyMethodDef functions[] = {
-    {"all_differ", all_differ, METH_VARARGS, all_differ_doc},
+    {"arrow_stream", arrow_stream, METH_O, arrow_stream_doc},
+    {"best_lists", best_lists, METH_VARARGS, best_lists_doc},
     {"columns", columns_of, METH_VARARGS, columns_doc},
     {"handed", handed, METH_VARARGS, handed_doc},
     {"plain_qrels", plain_qrels, METH_O, plain_qrels_doc},

@@ -11,9 +11,10 @@ from permed_measures.tables.counts import one_row, sums_by_system
 from permed_measures.tables.engines import MOST_BEST, highest_scores, kept, lazy_frame, size_of
 from permed_measures.tables.hashes import Different, all_differ
 from permed_measures.tables.inputs import InputTable, in_32_bits
+from permed_measures.tables.listed import BEST, listed
 from permed_measures.tables.ranking_table import ONE, SCORE, list_keys, with_one
 
-_BEST, _NAN = "best", "nan"
+_NAN = "nan"
 _SCORE_BYTES = 128
 """What DuckDB 2.0 takes for each of them while it looks for the best scores of queries whose rows are apart."""
 _MOST_PARTS = 16
@@ -33,7 +34,7 @@ class BestLists(NamedTuple):
         if self.rows is not None:
             return self.rows
         keys = list_keys(self.lists)
-        least = lazy_frame(nw.to_native(self.lists).project(f"{', '.join(keys)}, {_BEST}[{depth}] AS least"))
+        least = lazy_frame(nw.to_native(self.lists).project(f"{', '.join(keys)}, {BEST}[{depth}] AS least"))
         beside = run.join(least.with_columns(least=_nearly_least()), on=keys, how="inner")
         return beside.filter(nw.col(SCORE) >= nw.col("least")).drop("least")
 
@@ -42,14 +43,14 @@ class BestLists(NamedTuple):
         keys, native = list_keys(self.lists), nw.to_native(self.lists)
         if self.lists.implementation.is_polars():
             return lazy_frame(_scores_in_polars(nw.get_native_namespace(self.lists), native, keys, depth))
-        beside = {SCORE: f"{_BEST}[:{depth}]"}
-        beside |= {"above": f"[NULL] || {_BEST}[:{depth - 1}]", "below": f"{_BEST}[2:{depth + 1}]"}
+        beside = {SCORE: f"{BEST}[:{depth}]"}
+        beside |= {"above": f"[NULL] || {BEST}[:{depth - 1}]", "below": f"{BEST}[2:{depth + 1}]"}
         unnested = [f"unnest({those}) AS {name}" for name, those in beside.items()]
         return lazy_frame(native.project(", ".join([*keys, *unnested])))
 
 
 def _scores_in_polars(polars: Any, lists: Any, keys: list[str], depth: int) -> Any:  # noqa: ANN401  (LazyFrames)
-    best, which, place = polars.col(_BEST).list, polars.col("which"), polars.col("place")
+    best, which, place = polars.col(BEST).list, polars.col("which"), polars.col("place")
     places = polars.int_ranges(0, best.len().clip(upper_bound=depth + 1))
     rows = lists.with_row_index("which").select(*keys, which, best.head(depth + 1).alias(SCORE), place=places)
     beside = {
@@ -85,9 +86,9 @@ def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None =
     best = []
     for part in range(parts):
         some = native if parts == 1 else native.filter(f"hash({of}) % {parts} = {part}")
-        lists = some.aggregate(f"{of}, max({SCORE}, {depth + 1}) AS {_BEST}", of)
-        known = f"len({_BEST}) AS {ONE}, isnan({_BEST}[1])::INTEGER AS {_NAN}"  # which is the greatest number there
-        best.append(BestLists(lazy_frame(lists.project(f"{of}, {_BEST}, {known}"))))
+        lists = some.aggregate(f"{of}, max({SCORE}, {depth + 1}) AS {BEST}", of)
+        known = f"len({BEST}) AS {ONE}, isnan({BEST}[1])::INTEGER AS {_NAN}"  # which is the greatest number there
+        best.append(BestLists(lazy_frame(lists.project(f"{of}, {BEST}, {known}"))))
     return best
 
 
@@ -98,17 +99,33 @@ def found_best(run: InputTable, depth: int | None) -> Iterator[tuple[Different |
     Both are None where that is not certain, or where the engine has no such way; they last as long as the context.
     """
     kind = run.rows.implementation
+    most = 0 if depth is None or depth >= MOST_BEST else depth + 1
+    with listed(run.rows, most) as found:
+        if found is not None:
+            best = None if found.near is None else BestLists(found.lists, found.near)
+            yield Different(found.num_rows, found.num_lists, found.lists), best
+            return
     if kind.is_polars() or kind.is_duckdb():
-        with _found_in_polars(run, depth) if kind.is_polars() else _found_in_duckdb(run, depth) as found:
-            yield found
+        with _found_in_polars(run, depth) if kind.is_polars() else _found_in_duckdb(run, depth) as found_there:
+            yield found_there
     else:
         yield None, None
 
 
 @contextmanager
+def all_different(run: InputTable) -> Iterator[tuple[Different | None, None]]:
+    """Find out that all rows differ, and nothing more; as long as the context lasts, and None as above."""
+    with listed(run.rows, 0) as found:
+        if found is not None:
+            yield Different(found.num_rows, found.num_lists, found.lists), None
+            return
+    yield all_differ(run.unknown_rows), None
+
+
+@contextmanager
 def _found_in_duckdb(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
     differ = all_differ(run.rows, nan=True)
-    best = best_lists(run.rows, depth, differ and differ.lists)
+    best = best_lists(run.rows, depth, differ and differ.num_lists)
     if not best:
         yield differ and all_differ(run.unknown_rows), None
         return
@@ -129,8 +146,8 @@ def _found_in_polars(run: InputTable, depth: int | None) -> Iterator[tuple[Diffe
         near = lazy_frame(nw.to_native(rows).with_columns(least)).filter(nw.col(SCORE) >= _nearly_least()).drop("least")
         with kept(near) as left:
             del rows, near  # the run, which is in memory
-            best = nw.to_native(left).group_by(keys).agg(column(SCORE).alias(_BEST), column(SCORE).len().alias(ONE))
-            with kept(lazy_frame(best.with_columns(column(_BEST).list.sort(descending=True)))) as lists:
+            best = nw.to_native(left).group_by(keys).agg(column(SCORE).alias(BEST), column(SCORE).len().alias(ONE))
+            with kept(lazy_frame(best.with_columns(column(BEST).list.sort(descending=True)))) as lists:
                 yield differ, BestLists(lists, left)
 
 

@@ -1,7 +1,7 @@
 """What one Narwhals expression cannot say to every engine: collations, the top of each list, names with dots."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Any
 
@@ -170,15 +170,41 @@ def kept(frame: nw.LazyFrame[Any], *others: nw.LazyFrame[Any]) -> Iterator[nw.La
         finally:
             native.unpersist()
     else:
-        name = f"permed_lists_{next(_VIEWS)}"
-        native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS FROM {name}_now")
-        try:
+        with _temporary(native) as (name, table):
             for other in others:
                 nw.to_native(other).query(f"{name}_now", f"INSERT INTO {name} FROM {name}_now")
-            yield lazy_frame(native.query(f"{name}_now", f"FROM {name}"))
-        finally:
-            native.query(f"{name}_now", f"DROP TABLE {name}")
-            native.query(f"{name}_now", f"DROP VIEW IF EXISTS {name}_now")  # DuckDB before 2.0 leaves it
+            yield table
+
+
+@contextmanager
+def received(rows: nw.LazyFrame[Any], sent: Any) -> Iterator[nw.LazyFrame[Any] | None]:  # noqa: ANN401  (what speaks Arrow)
+    """Have a table that is sent by Arrow in the engine that holds these rows, Polars or DuckDB; None where it refuses.
+
+    DuckDB before 2.0 does so without pyarrow, and any where a user has forbidden it to look for names in Python.
+    """
+    namespace = nw.get_native_namespace(rows)
+    if rows.implementation.is_polars():
+        yield lazy_frame(namespace.DataFrame(sent).lazy())
+        return
+    with ExitStack() as stack:
+        try:
+            _, table = stack.enter_context(_temporary(nw.to_native(rows), sent))
+        except namespace.Error:
+            table = None
+        yield table
+
+
+@contextmanager
+def _temporary(native: Any, permed_sent: Any = None) -> Iterator[tuple[str, nw.LazyFrame[Any]]]:  # noqa: ANN401  (DuckDB's, and what speaks Arrow)
+    """Have a table of DuckDB for a while: of a relation, or of what is sent, which DuckDB finds by its name here."""
+    name = f"permed_lists_{next(_VIEWS)}"
+    source = f"{name}_now" if permed_sent is None else "permed_sent"
+    native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS FROM {source}")
+    try:
+        yield name, lazy_frame(native.query(f"{name}_now", f"FROM {name}"))
+    finally:
+        native.query(f"{name}_now", f"DROP TABLE {name}")
+        native.query(f"{name}_now", f"DROP VIEW IF EXISTS {name}_now")  # DuckDB before 2.0 leaves it
 
 
 def with_row_numbers(

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 from permed_measures.errors import require
-from permed_measures.ranking import compiled_part
 from permed_measures.tables.engines import HASH, size_of
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, QUERY, SCORE, SYSTEM, list_keys
 
@@ -22,7 +21,9 @@ class Different(NamedTuple):
     """How many rows there are, no two the same, and about how many lists, where the engine needs to know."""
 
     rows: int
-    lists: float | None
+    num_lists: float | None
+    lists: nw.LazyFrame[Any] | None = None
+    """Every list and how many rows it has, where that is known."""
 
 
 def with_hashes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
@@ -48,8 +49,7 @@ def all_differ(rows: nw.LazyFrame[Any], value: str = SCORE, *, nan: bool = False
     """Find out that all rows have ids and a number, and no two the same ids; None where that is not certain.
 
     ``value`` is the column of the number: a score that is not NaN, unless ``nan`` says that others look for it, or a
-    grade that is finite. Both engines take several times as long to group numbers that are all different as it takes
-    to compare them here.
+    grade that is finite. This is the plain way; listed.py has a faster one.
     """
     keys, native = list_keys(rows), nw.to_native(rows)
     ids = [*keys, DOC]
@@ -76,10 +76,6 @@ def all_differ(rows: nw.LazyFrame[Any], value: str = SCORE, *, nan: bool = False
 
 def _differing(table: Any, bits: int) -> tuple[int, int] | None:  # noqa: ANN401  (DuckDB's or Polars', of one column)
     """Return how many hashes there are, and how many different first bits; None where two are equal, or one is null."""
-    compiled = compiled_part()
-    if compiled is not None:
-        found: tuple[int, int] | None = compiled.all_differ(table.__arrow_c_stream__(), bits)
-        return found
     numpy = require("numpy", extra="tables")
     if hasattr(table, "fetchnumpy"):
         hashes = table.fetchnumpy()[HASH]

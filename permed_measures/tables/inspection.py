@@ -15,12 +15,13 @@ from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Queries
 from permed_measures.numbers import canonical
-from permed_measures.tables.best_lists import BestLists, found_best
+from permed_measures.tables.best_lists import BestLists, all_different, found_best
 from permed_measures.tables.counts import full_join, one_row, sums_by_system, systems_of
 from permed_measures.tables.engines import HASH, fetch, kept
 from permed_measures.tables.hashed_lists import DOUBTFUL, FAULTS, JUDGED, RETURNED, doubtful_rows, packed_lists
 from permed_measures.tables.hashes import Different, all_differ, with_hashes
 from permed_measures.tables.inputs import InputTable, as_table, check_same_kind, is_nan_score
+from permed_measures.tables.listed import listed
 from permed_measures.tables.ranking_table import (
     DOC,
     GRADE,
@@ -150,21 +151,35 @@ def inspected(  # noqa: PLR0913  (all but two with defaults)
     ``depth`` is where the longest look into a list ends; ``whole_run`` says that lists of all queries are looked at;
     ``ranked`` are the rows of the run that are ranked, where some are not. ``best`` asks for the best of each list.
     """
-    kind = run.rows.implementation
-    queries = qrels.rows.group_by(QUERY).agg(nw.col(GRADE).max())
     how: dict[str, Any] = {"whole_run": whole_run, "ranked": ranked}
-    if kind.is_spark_like():
+    if run.rows.implementation.is_spark_like():
+        queries = _judged_queries(qrels)
         with kept(packed_lists(_with_faults(qrels), _with_faults(run))) as packed:
             yield Inspected(_inspect(qrels, run, depth, **how, queries=queries, packed=packed), None, queries)
         return
-    with kept(queries) if kind.is_polars() or kind.is_duckdb() else nullcontext(queries) as judged:
-        how["queries"] = judged
-        if best:
-            with found_best(run, depth) as (differ, found):
-                yield Inspected(_inspect(qrels, run, depth, **how, best=found, differ=differ), found, judged)
+    with _looked_at(qrels) as (queries, how["judged_differ"]):
+        how["queries"] = queries
+        if ranked is not None:
+            yield Inspected(_inspect(qrels, run, depth, **how), None, queries)
             return
-        differ = all_differ(run.unknown_rows) if ranked is None else None
-        yield Inspected(_inspect(qrels, run, depth, **how, differ=differ), None, judged)
+        with found_best(run, depth) if best else all_different(run) as (differ, found):
+            yield Inspected(_inspect(qrels, run, depth, **how, best=found, differ=differ), found, queries)
+
+
+def _judged_queries(qrels: InputTable) -> nw.LazyFrame[Any]:
+    return qrels.rows.group_by(QUERY).agg(nw.col(GRADE).max())
+
+
+@contextmanager
+def _looked_at(qrels: InputTable) -> Iterator[tuple[nw.LazyFrame[Any], Different | None]]:
+    """Find the judged queries, each with its highest grade, and that all rows differ; None where it is not certain."""
+    with listed(qrels.rows, 1, GRADE) as found:
+        if found is not None:
+            yield found.highest(GRADE), Different(found.num_rows, found.num_lists)
+            return
+    queries, kind = _judged_queries(qrels), qrels.rows.implementation
+    with kept(queries) if kind.is_polars() or kind.is_duckdb() else nullcontext(queries) as judged:
+        yield judged, all_differ(qrels.unknown_rows, GRADE)
 
 
 def _inspect(  # noqa: PLR0913  (as above)
@@ -178,8 +193,11 @@ def _inspect(  # noqa: PLR0913  (as above)
     best: BestLists | None = None,
     packed: nw.LazyFrame[Any] | None = None,
     differ: Different | None = None,
+    judged_differ: Different | None = None,
 ) -> TableFacts:
     judged_queries, keys = queries.select(QUERY), list_keys(run.rows)
+    counted = differ and differ.lists
+    known = best.lists if counted is None and best is not None else counted
     nameless = nw.col(QUERY).is_null() | (nw.col(QUERY) == "")
     if len(keys) > 1:
         nameless = nameless | nw.col(SYSTEM).is_null() | (nw.col(SYSTEM) == "")
@@ -191,8 +209,8 @@ def _inspect(  # noqa: PLR0913  (as above)
             judged_queries = packed.filter(nw.col(JUDGED) > 0).select(QUERY)
         if ranked is None and packed is not None and len(keys) > 1:
             lists = packed.filter(nw.col(RETURNED) > 0).select(*keys, RETURNED)
-        elif ranked is None and best is not None:
-            lists = best.lists.select(*keys, nw.col(ONE).alias(RETURNED))
+        elif known is not None:
+            lists = known.select(*keys, nw.col(ONE).alias(RETURNED))
         else:
             lists = (run.rows if ranked is None else ranked).group_by(*keys).agg(nw.len().alias(RETURNED))
         lists = lists.with_columns(nameless=nw.when(nameless).then(nw.col(RETURNED)).otherwise(0))
@@ -208,9 +226,9 @@ def _inspect(  # noqa: PLR0913  (as above)
         number = both["rows"] if ranked is None else None
         in_run = _counts_of_packed(judged_run, run, packed, found, number=number)
     else:
-        in_qrels = _counts(qrels.unknown_rows, qrels, all_differ(qrels.unknown_rows, GRADE))
+        in_qrels = _counts(qrels.unknown_rows, qrels, judged_differ)
         if differ is not None and both["only_run"]:
-            differ = differ._replace(rows=both["rows"] if best is None else _counted(judged_run))
+            differ = differ._replace(rows=_counted(judged_run) if counted is None and best else both["rows"])
         in_run = _counts(judged_run, run, differ)
     faults = [*_faults(qrels, qrels.unknown_rows, in_qrels), *_faults(run, judged_run, in_run)]
     if both["nameless"] and not in_run["empty ids"]:  # of no judged query, so not among those counted above
