@@ -15,9 +15,10 @@
 
 #define BUCKETS 512 /* so that the hashes of ten million rows that share a bucket stay in the processor's cache */
 #define PIECE 256    /* hashes, or rows, that memory is taken for at a time */
-#define HUGE ((size_t)1 << 21)
+#define HUGE_PAGE ((size_t)1 << 21)
+#define LARGE (HUGE_PAGE + HUGE_PAGE / 2)
 #define LEAST_SLAB ((size_t)1 << 16)
-#define MOST_SLAB (4 * HUGE - 64)
+#define MOST_SLAB (((size_t)1 << 23) - 256) /* with what is put before it, four large pages */
 #define AHEAD 64 /* rows whose lists are asked of memory before they are needed */
 #define SHORT 16
 #define LINE 64
@@ -58,17 +59,35 @@ typedef struct ArrowStream {
     void *private_data;
 } ArrowStream;
 
-/* Memory for free(); much of it in large pages, where the system has them: half of the time goes into small ones. */
+/* Memory. Much of it comes from the system itself, in large pages where it has them: half of the time goes into small
+   ones otherwise; and what malloc() has given and got back makes it keep more, which engines would miss. */
 static void *memory_of(size_t bytes) {
+    size_t *start, whole = bytes + LINE;
 #ifdef MADV_HUGEPAGE
-    void *given;
-    if (bytes >= 2 * HUGE) {
-        if (posix_memalign(&given, HUGE, bytes)) return NULL;
-        madvise(given, bytes, MADV_HUGEPAGE);
-        return given;
+    if (bytes >= LARGE) {
+        whole = (whole + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE; /* the system begins these where a large page can */
+        if ((start = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) == MAP_FAILED) return NULL;
+        madvise(start, whole, MADV_HUGEPAGE);
+        *start = whole;
+        return (char *)start + LINE;
     }
 #endif
-    return malloc(bytes ? bytes : 1);
+    if ((start = malloc(whole)) == NULL) return NULL;
+    *start = 0;
+    return (char *)start + LINE;
+}
+
+static void free_memory(void *given) {
+    size_t *start;
+    if (given == NULL) return;
+    start = (size_t *)((char *)given - LINE);
+#ifdef MADV_HUGEPAGE
+    if (*start) {
+        munmap(start, *start);
+        return;
+    }
+#endif
+    free(start);
 }
 
 /* Memory that is given back as a whole; it comes in slabs, each twice as large as the one before, to a point. */
@@ -108,7 +127,7 @@ static void *from_arena(Arena *arena, size_t bytes) {
 static void clear(Arena *arena) {
     while (arena->last != NULL) {
         Slab *before = arena->last->before;
-        free(arena->last);
+        free_memory(arena->last);
         arena->last = before;
     }
 }
@@ -168,8 +187,8 @@ static void clear_table(Table *table) {
     clear(&table->texts);
     clear(&table->heaps);
     clear(&table->pieces);
-    free(table->memory);
-    free(table->slots);
+    free_memory(table->memory);
+    free_memory(table->slots);
     clear(&table->near.memory);
 }
 
@@ -246,7 +265,7 @@ static int grow_slots(Table *table) {
         while (slots[place]) place = (place + 1) & (room - 1);
         slots[place] = (table->lists[i].hash >> 32 << 32) | (i + 1);
     }
-    free(table->slots);
+    free_memory(table->slots);
     table->slots = slots;
     table->mask = room - 1;
     return 1;
@@ -259,7 +278,7 @@ static int grow_lists(Table *table) {
     if (memory == NULL) return 0;
     lists = (List *)(memory + (LINE - (uintptr_t)memory % LINE));
     if (table->used) memcpy(lists, table->lists, table->used * sizeof *lists);
-    free(table->memory);
+    free_memory(table->memory);
     table->memory = memory;
     table->lists = lists;
     table->room = room;
@@ -315,10 +334,14 @@ static void sink(double *heap, size_t used, double number) {
 static int offer(Table *table, List *list, double number) {
     size_t place;
     if (list->used == table->most) {
-        if (number > list->least && table->most) {
-            sink(list->best, list->used, number);
-            list->least = list->best[0];
-        }
+        if (!(number > list->least) || !table->most) return 1;
+        if (table->most > 1) sink(list->best, list->used, number);
+        list->least = table->most > 1 ? list->best[0] : number;
+        return 1;
+    }
+    if (table->most == 1) { /* the least is all that there is */
+        list->used = 1;
+        list->least = number;
         return 1;
     }
     if (list->used == list->room) {
@@ -537,7 +560,7 @@ static int are_different(const Table *table) {
         memset(slots, 0, room * sizeof *slots);
         all = differ(table->buckets[bucket], table->filled[bucket], slots, room - 1);
     }
-    free(slots);
+    free_memory(slots);
     return all;
 }
 
@@ -555,7 +578,7 @@ typedef struct Column {
 
 static void free_column(Column *column) {
     for (int i = 0; i < column->num_children; i++) free_column(&column->children[i]);
-    for (int i = 1; i < column->num_buffers; i++) free(column->buffers[i]);
+    for (int i = 1; i < column->num_buffers; i++) free_memory(column->buffers[i]);
     free(column->children);
 }
 
@@ -621,11 +644,17 @@ static int key_column(const Table *table, Column *column, int key) {
     return 1;
 }
 
-/* Write the best numbers of every list, in order. */
+/* Write the best numbers of every list, in order; where one is asked for, that number. */
 static int best_column(const Table *table, Column *column) {
     size_t total = 0;
     int64_t *ends;
     double *numbers;
+    if (table->most == 1) {
+        if (!set_column(column, "g", "best", table->used, 2, table->used * sizeof *numbers)) return 0;
+        numbers = column->buffers[1];
+        for (size_t i = 0; i < table->used; i++) numbers[i] = table->lists[i].least;
+        return 1;
+    }
     if (!set_column(column, "+L", "best", table->used, 2, (table->used + 1) * sizeof *ends)) return 0;
     if ((column->children = calloc(1, sizeof *column)) == NULL) return 0;
     column->num_children = 1;
@@ -876,9 +905,9 @@ const char best_lists_doc[] =
     "The lists of Arrow streams of one or two texts, which tell them apart, a text of the document and a number: None\n"
     "where a row lacks one of these, where a number is NaN, or is not finite if it has to be, where two rows may be the\n"
     "same, or where it takes more memory; else how many rows there are, how many lists, a table of these (the texts,\n"
-    "rows, and best: the highest numbers in order, so many at most), and a table of the rows (the texts, the document,\n"
-    "number) that are not below the lowest of them, as 32-bit numbers, or None where they are more than are wanted; both\n"
-    "for arrow_stream().";
+    "rows, and best: the highest numbers in order, so many at most, or the highest number where that is one), and a\n"
+    "table of the rows (the texts, the document, number) that are not below the lowest of them, as 32-bit numbers, or\n"
+    "None where they are more than are wanted; both for arrow_stream().";
 
 PyObject *best_lists(PyObject *module, PyObject *arguments) {
     PyObject *streams, *answer = NULL;

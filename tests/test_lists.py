@@ -60,7 +60,9 @@ def by_hand(rows, most):
     for *key, _, number in rows:
         lists.setdefault(tuple(key), []).append(number)
     least = {key: sorted(those)[-most] if len(those) >= most else float("-inf") for key, those in lists.items()}
-    best = {key: (len(those), sorted(those, reverse=True)[:most]) for key, those in lists.items()}
+    best = {
+        key: (len(those), max(those) if most == 1 else sorted(those)[: -most - 1 : -1]) for key, those in lists.items()
+    }
     return best, [row for row in rows if in_32_bits(row[-1]) >= in_32_bits(least[tuple(row[:-2])])]
 
 

@@ -177,29 +177,32 @@ def kept(frame: nw.LazyFrame[Any], *others: nw.LazyFrame[Any]) -> Iterator[nw.La
 
 
 @contextmanager
-def received(rows: nw.LazyFrame[Any], sent: Any) -> Iterator[nw.LazyFrame[Any] | None]:  # noqa: ANN401  (what speaks Arrow)
+def received(rows: nw.LazyFrame[Any], sent: Any, **names: str) -> Iterator[nw.LazyFrame[Any] | None]:  # noqa: ANN401  (what speaks Arrow)
     """Have a table that is sent by Arrow in the engine that holds these rows, Polars or DuckDB; None where it refuses.
 
-    DuckDB before 2.0 does so without pyarrow, and any where a user has forbidden it to look for names in Python.
+    ``names`` say which columns are wanted, and what each is called there. DuckDB before 2.0 refuses without pyarrow,
+    and any where a user has forbidden it to look for names in Python.
     """
     namespace = nw.get_native_namespace(rows)
     if rows.implementation.is_polars():
-        yield lazy_frame(namespace.DataFrame(sent).lazy())
+        columns = [namespace.col(there).alias(here) for here, there in names.items()]
+        yield lazy_frame(namespace.DataFrame(sent).lazy().select(*columns))
         return
+    asked = ", ".join(f"{there} AS {here}" for here, there in names.items())
     with ExitStack() as stack:
         try:
-            _, table = stack.enter_context(_temporary(nw.to_native(rows), sent))
+            _, table = stack.enter_context(_temporary(nw.to_native(rows), asked, sent))
         except namespace.Error:
             table = None
         yield table
 
 
 @contextmanager
-def _temporary(native: Any, permed_sent: Any = None) -> Iterator[tuple[str, nw.LazyFrame[Any]]]:  # noqa: ANN401  (DuckDB's, and what speaks Arrow)
+def _temporary(native: Any, asked: str = "*", permed_sent: Any = None) -> Iterator[tuple[str, nw.LazyFrame[Any]]]:  # noqa: ANN401  (DuckDB's, and what speaks Arrow)
     """Have a table of DuckDB for a while: of a relation, or of what is sent, which DuckDB finds by its name here."""
     name = f"permed_lists_{next(_VIEWS)}"
     source = f"{name}_now" if permed_sent is None else "permed_sent"
-    native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS FROM {source}")
+    native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS SELECT {asked} FROM {source}")  # noqa: S608  (ours)
     try:
         yield name, lazy_frame(native.query(f"{name}_now", f"FROM {name}"))
     finally:

@@ -175,7 +175,7 @@ def _looked_at(qrels: InputTable) -> Iterator[tuple[nw.LazyFrame[Any], Different
     """Find the judged queries, each with its highest grade, and that all rows differ; None where it is not certain."""
     with listed(qrels.rows, 1, GRADE) as found:
         if found is not None:
-            yield found.highest(GRADE), Different(found.num_rows, found.num_lists)
+            yield found.lists, Different(found.num_rows, found.num_lists)
             return
     queries, kind = _judged_queries(qrels), qrels.rows.implementation
     with kept(queries) if kind.is_polars() or kind.is_duckdb() else nullcontext(queries) as judged:

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 from permed_measures.ranking import compiled_part
-from permed_measures.tables.engines import lazy_frame, received, size_of
+from permed_measures.tables.engines import received, size_of
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, SCORE, list_keys
 
 BEST = "best"
 _AT_ONCE = 2**17
 _MOST = 2**24
 """So many rows are looked at here: each takes 8 bytes, and DuckDB may have little memory; Polars has them all there."""
+_SHARE = 0.75
+"""Of the memory that DuckDB may use: it only reads meanwhile."""
 _ANY = 2**62
 """More than there is: Polars says neither how many rows it has nor what memory it may use."""
 
@@ -24,27 +26,20 @@ class Listed(NamedTuple):
     num_rows: int
     num_lists: int
     lists: nw.LazyFrame[Any]
-    """A row for each list: how many rows it has, and its highest numbers, descending, as many as were asked for."""
+    """A row for each list: how many rows it has, and its best numbers, descending, as many as were asked for; or, where
+    one was asked for, that number."""
     near: nw.LazyFrame[Any] | None
     """The rows that are not below the lowest of those, in 32 bits; None where these are not much less than all."""
-
-    def highest(self, name: str) -> nw.LazyFrame[Any]:
-        """Return every list with its highest number, under this name."""
-        keys, native = list_keys(self.lists), nw.to_native(self.lists)
-        if self.lists.implementation.is_polars():
-            column = nw.get_native_namespace(self.lists).col
-            return lazy_frame(native.select(*keys, column(BEST).list.first().alias(name)))
-        return lazy_frame(native.project(f"{', '.join(keys)}, {BEST}[1] AS {name}"))
 
 
 class _Sent:
     """A table that comes from the compiled part, to whoever asks by Arrow."""
 
-    def __init__(self, table: Any) -> None:  # noqa: ANN401  (a capsule)
-        self.table = table
+    def __init__(self, capsule: Any) -> None:  # noqa: ANN401  (of the compiled part)
+        self.capsule = capsule
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:  # noqa: ANN401  (Arrow's name, and a capsule)
-        return compiled_part().arrow_stream(self.table)
+        return compiled_part().arrow_stream(self.capsule)
 
 
 @contextmanager
@@ -66,14 +61,19 @@ def listed(rows: nw.LazyFrame[Any], most: int, value: str = SCORE) -> Iterator[L
     if not found:
         yield None
         return
-    num_rows, num_lists, *tables = found
+    num_rows, num_lists, *answers = found
+    tables = [_Sent(answer) for answer in answers]
+    names = {key: key for key in list_keys(rows)}
+    of_lists = {value: BEST} if most == 1 else {ONE: "rows", BEST: BEST}
     with ExitStack() as stack:
-        lists, near = (None if one is None else stack.enter_context(received(rows, _Sent(one))) for one in tables)
-        del found, tables
-        if lists is None:
-            yield None
-            return
-        yield Listed(num_rows, num_lists, lists.rename({"rows": ONE}), near and near.rename({"number": SCORE}))
+        lists, near = (
+            None if table.capsule is None else stack.enter_context(received(rows, table, **names, **more))
+            for table, more in zip(tables, (of_lists, {DOC: DOC, value: "number"}), strict=True)
+        )
+        for table in tables:
+            table.capsule = None
+        del sent, found, answers  # what they hold is the engine's now
+        yield None if lists is None else Listed(num_rows, num_lists, lists, near)
 
 
 class _Streams(NamedTuple):
@@ -98,4 +98,4 @@ def _sent_by_duckdb(rows: nw.LazyFrame[Any], value: str) -> _Streams:
     native = nw.to_native(rows)
     number, _, memory = size_of(native)
     asked = native.project(f"{', '.join(list_keys(rows))}, {DOC}, {value}::DOUBLE AS {value}")
-    return _Streams([asked.__arrow_c_stream__()] if number <= _MOST else [], number, int(memory / 2))
+    return _Streams([asked.__arrow_c_stream__()] if number <= _MOST else [], number, int(memory * _SHARE))
