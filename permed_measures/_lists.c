@@ -94,7 +94,7 @@ static void free_memory(void *given) {
 typedef struct Slab {
     struct Slab *before;
     size_t room;
-    max_align_t start[];
+    uint64_t start[];
 } Slab;
 
 typedef struct {
