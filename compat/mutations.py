@@ -316,7 +316,7 @@ MUTATIONS = (
     # the same measures as expressions over tables
     _in_tables("ties by document ascending", "tables/engines.py", "cum_count(reverse=True)", "cum_count()"),
     _in_tables("64-bit scores", "tables/inputs.py", "return score.cast(nw.Float32)", "return score"),
-    _in_tables("depth too small", "tables/best_lists.py", "else depth + 1", "else max(1, depth - 1)"),
+    _in_tables("depth too small", "tables/best_lists.py", "top_k(depth + 1).min()", "top_k(max(1, depth - 1)).min()"),
     _in_tables("depth in DuckDB", "tables/engines.py", "place <= {depth}", "place < {depth}", engine="duckdb"),
     _in_tables(
         "order in DuckDB", "tables/engines.py", '{SCORE} DESC, {DOC} DESC"', '{SCORE} DESC, {DOC}"', engine="duckdb"

@@ -492,12 +492,17 @@ static int is_understood(Table *table, ArrowStream *stream) {
     return fits;
 }
 
+/* What an engine says of a stream that failed: -1 with an exception where somebody has interrupted it, else 0: whoever
+   asks it in another way gets its error. */
+static int failed_stream(ArrowStream *stream) {
+    const char *said = stream->get_last_error(stream);
+    if (said == NULL || strstr(said, "INTERRUPT") == NULL) return 0;
+    PyErr_SetString(PyExc_InterruptedError, said);
+    return -1;
+}
+
 /* Take all batches; 0 where there is a doubt, -1 with an exception set. Python goes on meanwhile: engines may call it. */
-static int take_stream(Table *table, PyObject *capsule) {
-    ArrowStream *stream;
-    if (!PyCapsule_IsValid(capsule, "arrow_array_stream")) return 0;
-    stream = PyCapsule_GetPointer(capsule, "arrow_array_stream"); /* its capsule releases it */
-    if (stream->release == NULL || !is_understood(table, stream)) return 0;
+static int take_batches(Table *table, ArrowStream *stream) {
     for (;;) {
         ArrowArray batch;
         PyThreadState *state;
@@ -509,13 +514,29 @@ static int take_stream(Table *table, PyObject *capsule) {
             if (batch.n_children == table->keys + 2) taken = take(table, &batch);
             batch.release(&batch);
         } else
-            taken = failed ? 0 : 2;
+            taken = 2;
         PyEval_RestoreThread(state);
+        if (failed) return failed_stream(stream);
         if (taken == 2) return 1;
         if (taken < 0) PyErr_NoMemory();
-        if (taken <= 0) return taken; /* who asks the engine otherwise gets its error */
+        if (taken <= 0) return taken;
         if (PyErr_CheckSignals()) return -1;
     }
+}
+
+/* Take a stream and give it back at once, however it ends: an engine may answer nobody before that. */
+static int take_stream(Table *table, PyObject *capsule) {
+    ArrowStream *stream;
+    PyThreadState *state;
+    int taken;
+    if (!PyCapsule_IsValid(capsule, "arrow_array_stream")) return 0;
+    stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    if (stream->release == NULL) return 0;
+    taken = is_understood(table, stream) ? take_batches(table, stream) : 0;
+    state = PyEval_SaveThread();
+    stream->release(stream);
+    PyEval_RestoreThread(state);
+    return taken;
 }
 
 /* Take all streams, one after another; 0 and -1 as above. */

@@ -311,3 +311,11 @@ def test_err_is_computed_for_any_query_and_document_id():
     assert ours.columns[ir_measures.ERR @ 5] == {named[query_id]: value for query_id, value in theirs.items()}
     with pytest.raises(InputError, match=r"document 'a': grade 7: ERR@5 is computed by ir_measures, .*up to 4 only"):
         evaluate({"q": {"a": 7}}, {"q": ["a"]}, "ERR@5")
+
+
+@pytest.mark.parametrize("queries", ["run", "both", "qrels"])
+def test_queries_with_nothing_relevant_are_named_whatever_means_run_over(queries):
+    """As many queries are ranked as are judged, but others: p is judged only, r returned only."""
+    qrels, run = {"p": {"a": 1}, "q": {"a": 0}}, {"q": {"a": 1.0}, "r": {"a": 1.0}}
+    notes = [note for note in evaluate(qrels, run, "P@1", queries=queries).notes if "without a document" in note]
+    assert notes == ["1 query without a document of grade >= 1, counted as 0 ('q')"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from contextlib import nullcontext
 
 import pytest
@@ -223,20 +224,99 @@ def test_the_best_of_lists_tell_the_same_facts_as_all_rows(engine, run, plain, m
             assert (facts.lists, facts.faults) == (len(run), ())
 
 
-def test_duckdb_that_may_not_look_for_names_in_python(run):
-    """The fast way sends it tables by name; there is another one."""
-    from permed_measures.tables import evaluate_tables
-
+def filled(run):
     connection = duckdb.connect()
-    connection.execute("SET python_enable_replacements = false")
     connection.execute("CREATE TABLE run (query_id VARCHAR, doc_id VARCHAR, score DOUBLE)")
     rows = [(query, doc, score) for query, scores in run.items() for doc, score in scores.items()]
     connection.executemany("INSERT INTO run VALUES (?, ?, ?)", rows)
     connection.execute("CREATE TABLE qrels AS SELECT query_id, doc_id, 1 AS relevance FROM run")
+    return connection
+
+
+def left_behind(connection):
+    names = "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    return [name for (name,) in connection.execute(names).fetchall() if name not in ("run", "qrels")]
+
+
+@pytest.mark.parametrize("setting", ["python_enable_replacements", "enable_external_access"])
+def test_duckdb_that_may_not_look_for_names_in_python(run, setting):
+    """The fast way sends it tables by name; there is another one, and a transaction goes on."""
+    from permed_measures.tables import evaluate_tables
+
+    connection = filled(run)
+    connection.execute(f"SET {setting} = false")
+    connection.execute("BEGIN")
     found = evaluate_tables(connection.table("qrels"), connection.table("run"), "P@5")
     assert {value for _, value in found.fetchall()} == {1.0}
+    connection.execute("COMMIT")
     with pytest.raises(InputError, match="duplicates"):
         evaluate_tables(connection.table("qrels").union(connection.table("qrels")), connection.table("run"), "P@5")
+    assert left_behind(connection) == []
+
+
+def test_duckdb_without_a_limit_of_memory(run):
+    from permed_measures.tables import evaluate_tables
+
+    connection = filled(run)
+    connection.execute("SET memory_limit = '-1'")
+    found = evaluate_tables(connection.table("qrels"), connection.table("run"), "P@5")
+    assert {value for _, value in found.fetchall()} == {1.0}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, InterruptedError("INTERRUPT Error")])
+def test_what_ends_the_pass_over_the_run_leaves_a_connection_that_works(run, error, monkeypatch):
+    """DuckDB 2.0 answers nothing while a stream is open."""
+    from permed_measures.ranking import compiled_part
+    from permed_measures.tables import evaluate_tables, inspect_tables
+
+    part = compiled_part()
+    if part is None:
+        pytest.skip("the compiled part is not there")
+
+    class Ended:
+        """The compiled part, which ends in the middle of the run; the qrels come first."""
+
+        passes = 0
+        arrow_stream = staticmethod(part.arrow_stream)
+
+        def best_lists(self, streams, *more):
+            def then_ended():
+                yield from streams
+                raise error
+
+            self.passes += 1
+            return part.best_lists(streams if self.passes == 1 else then_ended(), *more)
+
+    connection = filled(run)
+    ended = Ended()
+    monkeypatch.setattr("permed_measures.tables.listed.compiled_part", lambda: ended)
+    expected = duckdb.InterruptException if isinstance(error, InterruptedError) else error
+    with pytest.raises(expected):
+        inspect_tables(connection.table("qrels"), connection.table("run"))
+    assert left_behind(connection) == []
+    monkeypatch.undo()
+    found = evaluate_tables(connection.table("qrels"), connection.table("run"), "P@5")
+    assert {value for _, value in found.fetchall()} == {1.0}
+
+
+def test_an_interrupted_query_is_not_asked_again(run):
+    """Whatever else fails is: whoever asks the engine in another way gets its error."""
+    from permed_measures.ranking import compiled_part
+
+    if compiled_part() is None:
+        pytest.skip("the compiled part is not there")
+    connection = filled(run)
+    rows = connection.sql(
+        "SELECT query_id, doc_id || a.i || '-' || b.i AS doc_id, score FROM run, range(3000) a(i), range(100) b(i)"
+    )
+    interrupt = threading.Timer(0.2, connection.interrupt)
+    interrupt.start()
+    try:
+        with pytest.raises((InterruptedError, duckdb.InterruptException)):
+            compiled_part().best_lists([rows.__arrow_c_stream__()], 1, 0, False, 2**60)
+    finally:
+        interrupt.join()
+    assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])

@@ -30,11 +30,13 @@ def notes_of(  # noqa: PLR0913  (all that values rest on)
     single, double = counts.tied, counts.tied_exactly
     sets = set(query_sets.values())
     ranked = rankings.columns if sets == {"qrels"} and len(run) == len(qrels) else None  # the queries of the qrels
+    # the queries of the qrels are ranked first, and all are: unless means run over those of the run alone
+    whole = len(rankings) >= len(qrels) and (sets != {"run"} or qrels.keys() <= run.keys())
     same = (ranked is not None and all_returned(ranked)) or run.keys() == qrels.keys()
     return Basis(
         only_run=Queries.of(() if same else run.keys() - qrels.keys()),
         missing=Queries.of(() if same else qrels.keys() - run.keys()),
-        nothing_relevant=Queries.of(_nothing_relevant(qrels, rankings, lowest)),
+        nothing_relevant=Queries.of(_nothing_relevant(qrels, rankings if whole else None, lowest)),
         never_meet=qrels.keys().isdisjoint(run),
         lowest_relevant=lowest,
         min_relevance=rel,
@@ -49,13 +51,13 @@ def notes_of(  # noqa: PLR0913  (all that values rest on)
         measures=list(query_sets),
         highest=max(distinct_grades(qrels), default=None),
         top_grade=top_grade,
-        judgements=sum(map(len, qrels.values())) if len(rankings) < len(qrels) else rankings.num_judged,
+        judgements=rankings.num_judged if whole else sum(map(len, qrels.values())),
     ).notes()
 
 
-def _nothing_relevant(qrels: Qrels, rankings: Rankings, lowest: float) -> Iterable[str]:
-    """Return the queries without a relevant document."""
-    columns = None if len(rankings) < len(qrels) else rankings.columns  # the queries of the qrels are ranked first
+def _nothing_relevant(qrels: Qrels, rankings: Rankings | None, lowest: float) -> Iterable[str]:
+    """Return the queries without a relevant document; ``rankings``, if given, begin with those of the qrels."""
+    columns = None if rankings is None else rankings.columns
     without = None if columns is None else without_grade(columns, lowest, len(qrels))
     if without is not None:
         query_ids = list(qrels) if without else []

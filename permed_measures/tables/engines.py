@@ -1,7 +1,8 @@
 """What one Narwhals expression cannot say to every engine: collations, the top of each list, names with dots."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from itertools import count
 from typing import Any
 
@@ -19,6 +20,8 @@ _VIEWS = count()
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 MOST_BEST = 999_999
 """DuckDB's max(…, n) takes no more."""
+_WITHOUT_PYARROW = 2
+"""The first version of DuckDB that is sent tables without it."""
 _MOST_ROWS = 2**32 - 1
 """Polars numbers no more of them."""
 
@@ -176,38 +179,64 @@ def kept(frame: nw.LazyFrame[Any], *others: nw.LazyFrame[Any]) -> Iterator[nw.La
             yield table
 
 
-@contextmanager
-def received(rows: nw.LazyFrame[Any], sent: Any, **names: str) -> Iterator[nw.LazyFrame[Any] | None]:  # noqa: ANN401  (what speaks Arrow)
-    """Have a table that is sent by Arrow in the engine that holds these rows, Polars or DuckDB; None where it refuses.
+def can_receive(rows: nw.LazyFrame[Any]) -> bool:
+    """Whether the engine, Polars or DuckDB, takes tables by Arrow; a refusal would end a transaction of its user.
 
-    ``names`` say which columns are wanted, and what each is called there. DuckDB before 2.0 refuses without pyarrow,
-    and any where a user has forbidden it to look for names in Python.
+    DuckDB before 2.0 does with pyarrow only, and none where it may not look for names in Python.
     """
-    namespace = nw.get_native_namespace(rows)
+    if not rows.implementation.is_duckdb():
+        return True
+    old = int(nw.get_native_namespace(rows).__version__.split(".")[0]) < _WITHOUT_PYARROW
+    if old and find_spec("pyarrow") is None:
+        return False
+    name = f"permed_asked_{next(_VIEWS)}"
+    needed = "name IN ('python_enable_replacements', 'enable_external_access') AND value <> 'true'"
+    native = nw.to_native(rows)
+    refused = native.query(name, f"SELECT name FROM duckdb_settings() WHERE {needed}").fetchall()  # noqa: S608  (ours)
+    native.query(name, f"DROP VIEW IF EXISTS {name}")
+    return not refused
+
+
+@contextmanager
+def received(rows: nw.LazyFrame[Any], sent: Any, **names: str) -> Iterator[nw.LazyFrame[Any]]:  # noqa: ANN401  (what speaks Arrow)
+    """Have a table that is sent by Arrow in the engine that holds these rows, Polars or DuckDB.
+
+    ``names`` say which columns are wanted, and what each is called there.
+    """
     if rows.implementation.is_polars():
-        columns = [namespace.col(there).alias(here) for here, there in names.items()]
-        yield lazy_frame(namespace.DataFrame(sent).lazy().select(*columns))
+        polars = nw.get_native_namespace(rows)
+        columns = [polars.col(there).alias(here) for here, there in names.items()]
+        yield lazy_frame(polars.DataFrame(sent).lazy().select(*columns))
         return
     asked = ", ".join(f"{there} AS {here}" for here, there in names.items())
-    with ExitStack() as stack:
-        try:
-            _, table = stack.enter_context(_temporary(nw.to_native(rows), asked, sent))
-        except namespace.Error:
-            table = None
+    with _temporary(nw.to_native(rows), asked, sent) as (_, table):
         yield table
 
 
 @contextmanager
-def _temporary(native: Any, asked: str = "*", permed_sent: Any = None) -> Iterator[tuple[str, nw.LazyFrame[Any]]]:  # noqa: ANN401  (DuckDB's, and what speaks Arrow)
-    """Have a table of DuckDB for a while: of a relation, or of what is sent, which DuckDB finds by its name here."""
+def _temporary(
+    native: Any,  # noqa: ANN401  (DuckDB's)
+    asked: str = "*",
+    permed_sent_5d2c91e7: Any = None,  # noqa: ANN401  (what speaks Arrow)
+) -> Iterator[tuple[str, nw.LazyFrame[Any]]]:
+    """Have a table of DuckDB for a while: of a relation, or of what is sent, which DuckDB finds by its name here.
+
+    A table or view of that name would be taken instead, so it is one that nobody has.
+    """
     name = f"permed_lists_{next(_VIEWS)}"
-    source = f"{name}_now" if permed_sent is None else "permed_sent"
-    native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS SELECT {asked} FROM {source}")  # noqa: S608  (ours)
+    source = f"{name}_now" if permed_sent_5d2c91e7 is None else "permed_sent_5d2c91e7"
+    drop_view = f"DROP VIEW IF EXISTS {name}_now"  # DuckDB before 2.0 leaves it
+    try:
+        native.query(f"{name}_now", f"CREATE TEMP TABLE {name} AS SELECT {asked} FROM {source}")  # noqa: S608  (ours)
+    except Exception:
+        with suppress(Exception):  # a transaction that has ended, for one
+            native.query(f"{name}_now", drop_view)
+        raise
     try:
         yield name, lazy_frame(native.query(f"{name}_now", f"FROM {name}"))
     finally:
         native.query(f"{name}_now", f"DROP TABLE {name}")
-        native.query(f"{name}_now", f"DROP VIEW IF EXISTS {name}_now")  # DuckDB before 2.0 leaves it
+        native.query(f"{name}_now", drop_view)
 
 
 def with_row_numbers(

@@ -1,5 +1,6 @@
 """What the compiled part finds in one pass over a table: its lists, the best of each, and that all rows differ."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 from permed_measures.ranking import compiled_part
-from permed_measures.tables.engines import received, size_of
+from permed_measures.tables.engines import can_receive, received, size_of
 from permed_measures.tables.ranking_table import DOC, GRADE, ONE, SCORE, list_keys
 
 BEST = "best"
@@ -16,7 +17,7 @@ _MOST = 2**24
 """So many rows are looked at here: each takes 8 bytes, and DuckDB may have little memory; Polars has them all there."""
 _SHARE = 0.75
 """Of the memory that DuckDB may use: it only reads meanwhile."""
-_ANY = 2**62
+_ANY = sys.maxsize
 """More than there is: Polars says neither how many rows it has nor what memory it may use."""
 
 
@@ -47,33 +48,35 @@ def listed(rows: nw.LazyFrame[Any], most: int, value: str = SCORE) -> Iterator[L
     """Find the lists of a table in DuckDB or Polars, the highest numbers of each, and that all rows differ.
 
     ``value`` is the column of the number: a score that is not NaN, or a grade that is finite. None is what is not
-    certain, or has no fast way: two rows may be the same, one lacks an id or a number, there is no compiled part, or a
-    DuckDB before 2.0 has no pyarrow. Both engines take several times as long to group rows that are all different as
+    certain, or has no fast way: two rows may be the same, one lacks an id or a number, there is no compiled part, or
+    DuckDB cannot be sent anything. Both engines take several times as long to group rows that are all different as
     it takes to compare their hashes here.
     """
     compiled, kind = compiled_part(), rows.implementation
-    if compiled is None or not (kind.is_polars() or kind.is_duckdb()):
+    if compiled is None or not (kind.is_polars() or kind.is_duckdb()) or not can_receive(rows):
         yield None
         return
     sent = _sent_by_polars(rows, value) if kind.is_polars() else _sent_by_duckdb(rows, value)
     wanted = sent.num_rows // 2 if most and value == SCORE else 0  # more is not worth it
-    found = sent.streams and compiled.best_lists(sent.streams, most, wanted, value == GRADE, sent.memory)
+    try:
+        found = sent.streams and compiled.best_lists(sent.streams, most, wanted, value == GRADE, sent.memory)
+    except InterruptedError as error:  # which C knows by its text
+        raise nw.get_native_namespace(rows).InterruptException(str(error)) from None
     if not found:
         yield None
         return
     num_rows, num_lists, *answers = found
-    tables = [_Sent(answer) for answer in answers]
+    lists, near = (_Sent(answer) for answer in answers)
     names = {key: key for key in list_keys(rows)}
     of_lists = {value: BEST} if most == 1 else {ONE: "rows", BEST: BEST}
     with ExitStack() as stack:
-        lists, near = (
-            None if table.capsule is None else stack.enter_context(received(rows, table, **names, **more))
-            for table, more in zip(tables, (of_lists, {DOC: DOC, value: "number"}), strict=True)
-        )
-        for table in tables:
-            table.capsule = None
+        table = stack.enter_context(received(rows, lists, **names, **of_lists))
+        left = None
+        if near.capsule is not None:
+            left = stack.enter_context(received(rows, near, **names, **{DOC: DOC, value: "number"}))
+        lists.capsule = near.capsule = None
         del sent, found, answers  # what they hold is the engine's now
-        yield None if lists is None else Listed(num_rows, num_lists, lists, near)
+        yield Listed(num_rows, num_lists, table, left)
 
 
 class _Streams(NamedTuple):
@@ -98,4 +101,4 @@ def _sent_by_duckdb(rows: nw.LazyFrame[Any], value: str) -> _Streams:
     native = nw.to_native(rows)
     number, _, memory = size_of(native)
     asked = native.project(f"{', '.join(list_keys(rows))}, {DOC}, {value}::DOUBLE AS {value}")
-    return _Streams([asked.__arrow_c_stream__()] if number <= _MOST else [], number, int(memory * _SHARE))
+    return _Streams([asked.__arrow_c_stream__()] if number <= _MOST else [], number, min(int(memory * _SHARE), _ANY))
