@@ -223,7 +223,7 @@ typedef struct {
     uint64_t hash;
 } Key;
 
-/* The text at a place of a column; 0 where it is too long. */
+/* The text at a place of a column; 0 where it is empty, or too long. */
 static int text_at(const ArrowArray *column, char format, int64_t at, const char **text, uint32_t *length) {
     if (format == 'u') {
         const int32_t *ends = column->buffers[1];

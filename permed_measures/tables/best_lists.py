@@ -25,7 +25,7 @@ class BestLists(NamedTuple):
     """The best of each list, down to one more than a depth, in DuckDB or Polars."""
 
     lists: nw.LazyFrame[Any]
-    """A row for each list: how many rows are left of it, its highest 64-bit scores, descending."""
+    """A row for each list: how many rows it has, or are left of it; its highest 64-bit scores, descending."""
     rows: nw.LazyFrame[Any] | None = None
     """What is left of the run, where the engine has it: the rows that can be among the best."""
 
@@ -96,34 +96,25 @@ def best_lists(run: nw.LazyFrame[Any], depth: int | None, number: float | None =
 def found_best(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
     """Find the best of each list, and find out that all rows differ, in as few passes as the engine needs.
 
-    Both are None where that is not certain, or where the engine has no such way; they last as long as the context.
+    Without a depth only the latter is found out. Both are None where that is not certain, or where the engine has no
+    such way; they last as long as the context.
     """
-    kind = run.rows.implementation
     most = 0 if depth is None or depth >= MOST_BEST else depth + 1
     with listed(run.rows, most) as found:
         if found is not None:
             best = None if found.near is None else BestLists(found.lists, found.near)
             yield Different(found.num_rows, found.num_lists, found.lists), best
             return
-    if kind.is_polars() or kind.is_duckdb():
+    kind = run.rows.implementation
+    if depth is not None and most and (kind.is_polars() or kind.is_duckdb()):
         with _found_in_polars(run, depth) if kind.is_polars() else _found_in_duckdb(run, depth) as found_there:
             yield found_there
     else:
-        yield None, None
+        yield all_differ(run.unknown_rows), None
 
 
 @contextmanager
-def all_different(run: InputTable) -> Iterator[tuple[Different | None, None]]:
-    """Find out that all rows differ, and nothing more; as long as the context lasts, and None as above."""
-    with listed(run.rows, 0) as found:
-        if found is not None:
-            yield Different(found.num_rows, found.num_lists, found.lists), None
-            return
-    yield all_differ(run.unknown_rows), None
-
-
-@contextmanager
-def _found_in_duckdb(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
+def _found_in_duckdb(run: InputTable, depth: int) -> Iterator[tuple[Different | None, BestLists | None]]:
     differ = all_differ(run.rows, nan=True)
     best = best_lists(run.rows, depth, differ and differ.num_lists)
     if not best:
@@ -135,12 +126,12 @@ def _found_in_duckdb(run: InputTable, depth: int | None) -> Iterator[tuple[Diffe
 
 
 @contextmanager
-def _found_in_polars(run: InputTable, depth: int | None) -> Iterator[tuple[Different | None, BestLists | None]]:
+def _found_in_polars(run: InputTable, depth: int) -> Iterator[tuple[Different | None, BestLists | None]]:
     column, keys = nw.get_native_namespace(run.rows).col, list_keys(run.rows)
     with kept(run.rows) as rows:
         differ = all_differ(rows)
-        if differ is None or depth is None or depth >= MOST_BEST:
-            yield differ, None
+        if differ is None:
+            yield None, None
             return
         least = column(SCORE).top_k(depth + 1).min().over(keys).alias("least")
         near = lazy_frame(nw.to_native(rows).with_columns(least)).filter(nw.col(SCORE) >= _nearly_least()).drop("least")

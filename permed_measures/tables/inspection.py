@@ -15,7 +15,7 @@ from permed_measures.measures import own, parse_all
 from permed_measures.measures.base import RankingMeasure
 from permed_measures.notes import Queries
 from permed_measures.numbers import canonical
-from permed_measures.tables.best_lists import BestLists, all_different, found_best
+from permed_measures.tables.best_lists import BestLists, found_best
 from permed_measures.tables.counts import full_join, one_row, sums_by_system, systems_of
 from permed_measures.tables.engines import HASH, fetch, kept
 from permed_measures.tables.hashed_lists import DOUBTFUL, FAULTS, JUDGED, RETURNED, doubtful_rows, packed_lists
@@ -162,7 +162,7 @@ def inspected(  # noqa: PLR0913  (all but two with defaults)
         if ranked is not None:
             yield Inspected(_inspect(qrels, run, depth, **how), None, queries)
             return
-        with found_best(run, depth) if best else all_different(run) as (differ, found):
+        with found_best(run, depth if best else None) as (differ, found):
             yield Inspected(_inspect(qrels, run, depth, **how, best=found, differ=differ), found, queries)
 
 

@@ -14,7 +14,7 @@ from permed_measures.tables.ranking_table import DOC, GRADE, ONE, SCORE, list_ke
 BEST = "best"
 _AT_ONCE = 2**17
 _MOST = 2**24
-"""So many rows are looked at here: each takes 8 bytes, and DuckDB may have little memory; Polars has them all there."""
+"""So many rows are looked at here: each takes 8 bytes, and DuckDB may have little memory. Polars is not asked."""
 _SHARE = 0.75
 """Of the memory that DuckDB may use: it only reads meanwhile."""
 _ANY = sys.maxsize
